@@ -106,6 +106,7 @@ enum ErrorTexts {
         "The profile is locked, but some of its latest changes could not be stored: no space. Run after the unlock: coffer check",
         "The profile is locked, but changes of files (2) are lost: they could not be stored when programs wrote them. The mount has logged their names.",
         "The profile stays unlocked, because the latest changes cannot be stored: no space. Fix this and try again, or discard the changes with: coffer lock --force",
+        "The profile stays unlocked, because the system does not write what it has cached of the vaults: sync: no file. Fix this and try again, or risk these changes with: coffer lock --force",
         "This mount belongs to a command. It ends with the command.",
         "The strength of the passphrase is out of range.",
         "Your name and this machine's name must have 1 to 255 bytes each.",

@@ -77,7 +77,8 @@ import Testing
         (.locking(.failedWrites(files: ["v/a"], others: 0)), 74),
         (.locking(.failedWrites(files: ["v/a", "v/b"], others: 5)), 74),
         (.locking(.notClosed(reason: "no space")), 74), (.locking(.lost(files: 2)), 74),
-        (.locking(.notStored(reason: "no space")), 74), (.locking(.notPossible), 76),
+        (.locking(.notStored(reason: "no space")), 74), (.locking(.notWritten(reason: "sync: no file")), 74),
+        (.locking(.notPossible), 76),
         (.profile(.strengthOutOfRange), 76), (.profile(.namesNotShareable), 76),
         (.profile(.noMoreVaults), 76), (.profile(.wrongPassphrase(hint: "horse")), 77),
         (.profile(.tooManyAttempts(seconds: 1)), 75), (.member(.noSuchRole("king")), 76),
@@ -126,7 +127,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 126)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 127)
     }
 
     @Test func everyText() {

@@ -186,6 +186,7 @@ extension ClientError {
         case .locking(.notClosed): "lockingNotClosed"
         case .locking(.lost): "lockingLost"
         case .locking(.notStored): "lockingNotStored"
+        case .locking(.notWritten): "lockingNotWritten"
         case .recovery(.words): "words"
         case .recovery(.otherProfile): "otherProfileKey"
         case .recovery(.revokedKey): "revokedKey"

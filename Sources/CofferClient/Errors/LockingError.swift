@@ -22,6 +22,8 @@ package enum LockingError: Error {
     case lost(files: Int)
     /// Changes that programs take for done cannot be stored.
     case notStored(reason: String)
+    /// The kernel could not be made to write what it has cached.
+    case notWritten(reason: String)
 }
 
 extension LockingError: CustomStringConvertible {
@@ -64,6 +66,11 @@ extension LockingError: CustomStringConvertible {
             The profile stays unlocked, because the latest changes cannot be stored: \(reason). Fix this and try \
             again, or discard the changes with: coffer lock --force
             """
+        case .notWritten(let reason):
+            """
+            The profile stays unlocked, because the system does not write what it has cached of the vaults: \(reason). \
+            Fix this and try again, or risk these changes with: coffer lock --force
+            """
         }
     }
 
@@ -77,7 +84,7 @@ extension LockingError: CustomStringConvertible {
         switch self {
         case .locked, .underWay, .inUse, .commandUnderWay: 75  // EX_TEMPFAIL
         case .notMounted: 72  // EX_OSFILE
-        case .notStored, .failedWrites, .notClosed, .lost: 74  // EX_IOERR
+        case .notStored, .notWritten, .failedWrites, .notClosed, .lost: 74  // EX_IOERR
         case .notPossible, .replaced: 76  // EX_PROTOCOL
         }
     }

@@ -100,6 +100,9 @@ struct MountCopies {
     /// Errors that tell of pages that could not be written; all others, that a copy cannot be reached.
     private static let storageErrors: Set<Int32> = [EIO, ENOSPC, EDQUOT, EROFS]
 
+    /// Whether an error tells of pages that could not be written.
+    static func isOfStorage(_ error: SystemError) -> Bool { storageErrors.contains(error.code) }
+
     private static func failure(_ code: Int32) -> SystemError {
         SystemError("syncfs", code: code, on: "a copy of the mount")
     }

@@ -106,7 +106,8 @@ extension MountService {
         var before: Int
         repeat {
             before = session.pageStoreCount
-            failure = syncMount() ?? failure
+            // Whether the mount can be reached shows again when it matters.
+            failure = syncMount().flatMap { MountCopies.isOfStorage($0) ? $0 : nil } ?? failure
         } while session.pageStoreCount - before >= heldBackMin && Clock.monotonic < deadline
             && locking.mayGoOn
         return failure
@@ -129,7 +130,11 @@ extension MountService {
         reportLosses()
         if force { return }
         if hasFailed { throw failedWrites }
-        if let failure = failure ?? earlier, !session.explainsError() {
+        guard let failure = failure ?? earlier else { return }
+        guard MountCopies.isOfStorage(failure) else {
+            throw .locking(.notWritten(reason: failure.description))
+        }
+        if !session.explainsError() {
             throw .locking(.notStored(reason: FileSystemError(failure).summary))
         }
     }
@@ -200,11 +205,13 @@ extension MountService {
     }
 
     /// Makes the kernel write what it has cached, wherever the mount is.
-    private func syncMount() -> SystemError? {
+    func syncMount() -> SystemError? {
         guard let device, (try? MountPoint.mount(of: point.path))?.device != device else {
             return MountPoint.sync(point.path)
         }
-        return MountCopies(of: device).sync()
+        let failure = MountCopies(of: device).sync()
+        guard let failure, !MountCopies.isOfStorage(failure) else { return failure }
+        return DetachedMount.sync()
     }
 
     /// Locks the profile when the idle time is over; tries again if that fails.

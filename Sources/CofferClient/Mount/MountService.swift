@@ -268,7 +268,8 @@ package final class MountService: Sendable {
                 try? MountPoint.detach(point.path, lazily: true)
             }
             if ended.wait(nanoseconds: Self.grace, for: { $0 ? true : nil }) == nil {
-                if let device { MountCopies(of: device).sync() }
+                // What programs have written since is in the kernel only.
+                _ = syncMount()
                 session.end()
             }
         }
