@@ -82,6 +82,14 @@ extension MountTests {
                 try unlock(full.profile)
                 #expect(try Files.text(full.profile.path("small")) == "durable")
                 #expect(try Files.read(full.profile.path("large")) == [])
+                // The kernel tells each descriptor once of the writes that failed.
+                let code = fsync(full.file) == 0 ? 0 : errno
+                #expect(code == ENOSPC)
+                #expect(pwrite(full.file, full.bytes, full.bytes.count, 0) == full.bytes.count)
+                #expect(fsync(full.file) == 0)
+                try lock(full.profile).succeed()
+                try unlock(full.profile)
+                #expect(full.isComplete)
             }
         }
 
