@@ -207,7 +207,7 @@ final class Channel {
         callers.recordRequest(of: request.thread)
         dropsPrivileges = request.dropsPrivileges
         switch request.kind {
-        case WireRequest.Kind.write where request.storesEarlierChanges: pages.add(1, ordering: .relaxed)
+        case WireRequest.Kind.write where request.storesPages: pages.add(1, ordering: .relaxed)
         case WireRequest.Kind.setAttributes where request.storesEarlierChanges:
             times.add(1, ordering: .relaxed)
         case WireRequest.Kind.initialise: noteOffer(request, unsafe bytes.bytes)

@@ -32,6 +32,9 @@ struct LockedAnswers: Sendable {
         }
     }
 
+    /// The answer that tells of a success, and nothing else.
+    func success(of request: WireRequest) -> [UInt8] { Self.message(request, []) }
+
     private static func message(_ request: WireRequest, _ body: [UInt8], error: Int32 = 0) -> [UInt8] {
         var writer = ByteWriter(capacity: WireRequest.answerHeaderByteCount + body.count)
         writer.number(UInt32(WireRequest.answerHeaderByteCount + body.count))

@@ -16,9 +16,14 @@ package struct ConnectionState: Codable, Sendable {
     var initialisation: Initialisation
     /// The number of lookups of each node that the kernel knows, by node number.
     package var lookups: [UInt64: UInt64]
+    /// The nodes of which the locked mount has refused to store something, by number.
+    var refusedNumbers: Set<UInt64> = []
 
     /// The nodes that the kernel knows.
     package var nodes: [Node] { lookups.keys.map { Node(number: $0) } }
+
+    /// The files of which the locked mount has refused changes that programs take for done.
+    package var refused: [Node] { refusedNumbers.map { Node(number: $0) } }
 }
 
 /// A mount while its profile is locked: answers all requests without vaults and keys.
@@ -37,6 +42,9 @@ package final class LockedSession: Sendable {
     private let initialisation: Initialisation
     private let lookups: LookupTable
     private let answers: LockedAnswers
+    private let isStored: Bool
+    /// The numbers of the nodes of which the kernel has tried to store pages.
+    private let refused: RankedMutex<Set<UInt64>>
     private let waking: Descriptor
     private let wakeable: Descriptor
 
@@ -46,11 +54,14 @@ package final class LockedSession: Sendable {
     ///   - connection: The connection to the kernel, which must not block.
     ///   - owner: The owner and group of the root directory.
     ///   - changed: The times of the root directory, in nanoseconds since 1970.
+    ///   - isStored: Whether everything is stored that programs wrote before, so that fsync may succeed.
     package init(
         _ connection: consuming Descriptor, _ state: ConnectionState, owner: (user: UInt32, group: UInt32),
-        changed: Int64
+        changed: Int64, isStored: Bool
     ) throws(SystemError) {
         self.connection = connection
+        self.isStored = isStored
+        refused = RankedMutex(state.refusedNumbers, rank: .leaf)
         initialisation = state.initialisation
         lookups = LookupTable(counts: state.lookups)
         answers = LockedAnswers(user: owner.user, group: owner.group, changed: changed)
@@ -67,8 +78,15 @@ package final class LockedSession: Sendable {
 
     /// What the next process needs; for use after `run`.
     package var state: ConnectionState {
-        ConnectionState(initialisation: initialisation, lookups: lookups.counts)
+        ConnectionState(
+            initialisation: initialisation, lookups: lookups.counts,
+            refusedNumbers: refused.withLock { $0 })
     }
+
+    /// The number of files of which changes are lost because the kernel had not stored them before.
+    ///
+    /// Any thread may ask.
+    package var refusedCount: Int { refused.withLock { $0.count } }
 
     /// Serves until the mount is gone, or `leave` is called.
     package func run() -> End {
@@ -97,8 +115,16 @@ package final class LockedSession: Sendable {
         for (node, count) in WireRequest.forgotten(bytes) {
             _ = lookups.subtract(count, from: Node(number: node))
         }
-        guard let request = WireRequest(bytes), let answer = answers.answer(to: request) else { return }
+        guard let request = WireRequest(bytes) else { return }
+        if request.storesPages { refused.withLock { _ = $0.insert(request.node) } }
+        guard let answer = confirmation(of: request) ?? answers.answer(to: request) else { return }
         // Fails if the program has been killed meanwhile.
         _ = unsafe Glibc.write(connection.number, answer, answer.count)
+    }
+
+    /// The answer to an fsync where there is nothing left to store; nil for other requests.
+    private func confirmation(of request: WireRequest) -> [UInt8]? {
+        guard request.isSync, isStored, refusedCount == 0 else { return nil }
+        return answers.success(of: request)
     }
 }

@@ -77,12 +77,16 @@ struct WireRequest {
     /// Whether it stores what a program did earlier: pages and times from the kernel's cache, or an fsync.
     var storesEarlierChanges: Bool {
         switch kind {
-        case Kind.write: flags & Self.writesBack != 0
         case Kind.setAttributes: first != 0 && first & ~Self.keptTimes == 0
-        case Kind.sync, Kind.syncDirectory: true
-        default: false
+        default: storesPages || isSync
         }
     }
+
+    /// Whether it stores pages from the kernel's cache, which programs take for written.
+    var storesPages: Bool { kind == Kind.write && flags & Self.writesBack != 0 }
+
+    /// Whether it is an fsync of a file or a directory.
+    var isSync: Bool { kind == Kind.sync || kind == Kind.syncDirectory }
 
     /// The flags of the features that the kernel offers in the first request of a connection.
     var offeredFeatures: UInt32 { fourth }

@@ -148,6 +148,51 @@ import Testing
             let status = try handler.perform(StatusRequest(), for: client)
             #expect(status.problems.map(\.text) == [problem].compactMap { $0 })
         }
+        let handler = LockedHandler(location, "/m", since: 5, refusedCount: { 3 }, Unlocking {})
+        let client = RequestClient(isHeard: { true }, progress: { _ in })
+        let problems = try handler.perform(StatusRequest(), for: client).problems
+        #expect(problems.count == 1 && problems[0].text.contains("files (3) came too late"))
+    }
+
+    @Test func whatWasGivenUpIsNotStored() throws {
+        for (isForced, losses) in [(false, 0), (true, 0), (false, 1)] {
+            let locking = Locking(isAllowed: true)
+            locking.begin { _, _ throws(ClientError) in locking.noteLosses(losses) }
+            try locking.lock(isForced, nil)
+            #expect(locking.hasStored == (!isForced && losses == 0))
+        }
+    }
+
+    /// A command that comes while the vaults close is answered by the next process, however long that takes.
+    @Test func commandsWaitForTheNextProcess() throws {
+        let test = try TestProfile()
+        let vaults = try test.open()
+        defer { vaults.close() }
+        let place = try vaults.profile.place()
+        let handler = ControlHandler(vaults, SharedVaults(vaults), mountPoint: "/m") { _ in }
+        let first = try ControlServer(of: place, in: test.location.path, handler)
+        let copy = try Handover.copy(first.number)
+        try vaults.profile.setLockNote(LockNote(process: 1, mountPoint: "/m", socket: first.path))
+        try first.start()
+        let access = try ProfileAccess.open(test.location) { () throws(ClientError) in secret("") }
+        _ = try access.perform(StatusRequest())
+        first.refuseAll(except: nil, .locking(.locked))
+        let answers = Condition<[Bool]>([])
+        let count = 3
+        for _ in 0..<count {
+            try CofferSystem.Thread.startDetached("command") {
+                let isAnswered = (try? access.perform(StatusRequest())) != nil
+                answers.update { $0.append(isAnswered) }
+            }
+        }
+        // Longer than a command tries to connect.
+        let early = answers.wait(nanoseconds: 3_000_000_000) { $0.isEmpty ? nil : $0 }
+        #expect(early == nil)
+        let next = ControlServer(Descriptor(owning: copy), at: first.path, of: place, handler)
+        try next.start()
+        defer { next.stop() }
+        let all = answers.wait(nanoseconds: Self.patience) { $0.count == count ? $0 : nil }
+        #expect(all == [true, true, true])
     }
 
     /// A process that is about to be replaced, and leaves the request to the next one.

@@ -56,30 +56,6 @@ extension MountTests {
             }
         }
 
-        /// Programs that the mount starts, such as fusermount3(1), must not get the connection to the kernel.
-        @Test func descriptorsAreNotPassedOn() throws {
-            try withMountedProfile { profile in
-                let process = try #require(profile.process)
-                func inherited() throws -> [String] {
-                    try Files.names("/proc/\(process)/fdinfo").compactMap { name in
-                        guard let number = Int(name), number > 2,
-                            let text = try? Files.text("/proc/\(process)/fdinfo/\(name)"),
-                            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("flags:") }),
-                            let flags = Int32(line.split(separator: "\t")[1], radix: 8),
-                            flags & O_CLOEXEC == 0
-                        else { return nil }
-                        let link = "/proc/\(process)/fd/\(name)"
-                        return try? FileManager.default.destinationOfSymbolicLink(atPath: link)
-                    }
-                }
-                #expect(try inherited() == [])
-                try lock(profile)
-                #expect(try inherited() == [])
-                try profile.command("unlock").succeed()
-                #expect(try inherited() == [])
-            }
-        }
-
         @Test func unmountNeedsNoPassphrase() throws {
             try withMountedProfile { profile in
                 try Files.write("text", to: profile.path("file"))

@@ -144,6 +144,12 @@ extension MountTests {
                 let process = try #require(try Files.text("\(home)/lock").split(separator: "\n").first)
                 try asNobody(["/bin/ls", "\(profile.point)/Personal"]).succeed()
                 try expectClosed("\(process)")
+                // The process can be replaced although it is not dumpable, and the next ones are not, either.
+                try asNobody([coffer, "lock", "--home", home]).succeed()
+                try expectClosed("\(process)")
+                try asNobody([coffer, "unlock"] + options).succeed()
+                try expectClosed("\(process)")
+                try asNobody(["/bin/ls", "\(profile.point)/Personal"]).succeed()
                 try asNobody([coffer, "unmount", profile.point] + options).succeed()
                 #expect(Mounts.below(profile.base) == [])
             }

@@ -54,7 +54,7 @@ final class ControlServer: Sendable {
     /// The socket's descriptor, for another process.
     var number: Int32 { socket.number }
 
-    /// Answers all clients that wait with a failure, except one; later ones have to try again.
+    /// Answers all clients that wait with a failure, except one; later ones wait for the next process.
     ///
     /// - Parameter connection: The connection of the client that keeps waiting.
     func refuseAll(except connection: Int32?, _ error: ClientError) {
@@ -98,6 +98,11 @@ final class ControlServer: Sendable {
                 let number = coffer_accept(socket.number)
                 if number == -EINTR || number == -ECONNABORTED { continue }
                 guard number >= 0 else { return }
+                // It tries again, and waits with the others for the next process, which takes the socket over.
+                if isLeaving.load(ordering: .sequentiallyConsistent) {
+                    close(number)
+                    return
+                }
                 // Each connection has a thread, so that none waits for a long check or a silent client.
                 do throws(SystemError) {
                     try Thread.startDetached("coffer-command") { [self] in serve(Descriptor(owning: number)) }

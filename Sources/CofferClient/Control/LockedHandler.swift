@@ -10,16 +10,19 @@ struct LockedHandler: RequestPerformer {
     private let device: String?
     private let since: Int64
     private let problem: String?
+    private let refusedCount: @Sendable () -> Int
     private let unlocking: Unlocking
 
     /// - Parameters:
     ///   - device: The device number of the mounted filesystem; nil if it is not known.
     ///   - since: When the profile was locked, in nanoseconds since 1970.
     ///   - problem: What went wrong when the profile locked itself; nil if all went well.
+    ///   - refusedCount: Asked for the number of files of which the mount has refused changes since.
     init(
         _ location: ProfileLocation, _ mountPoint: String, device: String? = nil, since: Int64,
-        problem: String? = nil, _ unlocking: Unlocking
+        problem: String? = nil, refusedCount: @escaping @Sendable () -> Int = { 0 }, _ unlocking: Unlocking
     ) {
+        self.refusedCount = refusedCount
         self.device = device
         self.problem = problem
         self.location = location
@@ -51,8 +54,20 @@ struct LockedHandler: RequestPerformer {
         return StatusReport(
             profile: location.path, name: "", device: "", mountPoint: isDetached ? nil : mountPoint,
             detachedFrom: isDetached ? mountPoint : nil, vaults: [], joins: [], disk: nil,
-            problems: problem.map { [ProblemReport(time: since / 1_000_000_000, text: $0)] } ?? [],
+            problems: problems.map { ProblemReport(time: since / 1_000_000_000, text: $0) },
             locked: since / 1_000_000_000)
+    }
+
+    private var problems: [String] {
+        let count = refusedCount()
+        let late =
+            count == 0
+            ? nil
+            : """
+            Changes of files (\(count)) came too late to be stored before the lock, and are lost. After the unlock, \
+            “coffer status” shows their names.
+            """
+        return [problem, late].compactMap { $0 }
     }
 
     /// Before the passphrase is asked for, and the key is sent.

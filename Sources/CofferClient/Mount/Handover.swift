@@ -29,6 +29,8 @@ package struct Handover: Codable, Sendable {
     var inUse: ItemsInUse
     /// When the profile was locked, in nanoseconds since 1970.
     var locked: Int64
+    /// Whether everything is stored that programs have written, as far as it is known.
+    var isStored: Bool
     /// Why the profile could not be unlocked, for the command that is answered next; nil if it could.
     var failure: Failure?
 

@@ -39,7 +39,7 @@ package final class LockedMount: Sendable {
             try LockedSession(
                 Descriptor(owning: try Handover.copy(handover.connection)), handover.state,
                 owner: (Caller.current.user, Caller.current.group),
-                changed: handover.locked)
+                changed: handover.locked, isStored: handover.isStored)
         }
         self.session = session
         let unlocking = Unlocking { session.leave() }
@@ -52,7 +52,8 @@ package final class LockedMount: Sendable {
             LockedHandler(
                 location, handover.mountPoint, device: handover.device, since: handover.locked,
                 // A command that waits is told.
-                problem: handover.client == nil ? handover.failure?.text : nil, unlocking))
+                problem: handover.client == nil ? handover.failure?.text : nil,
+                refusedCount: { session.refusedCount }, unlocking))
         lock = FileLock(
             owning: try systemCalls { () throws(SystemError) in
                 Descriptor(owning: try Handover.copy(handover.lock))

@@ -118,6 +118,9 @@ final class Locking: Sendable {
         }
     }
 
+    /// Whether all was stored, as far as it is known, so that fsync may succeed while the profile is locked.
+    var hasStored: Bool { state.withLock { $0.losses == 0 && !$0.isForced } }
+
     /// Decides that the mount ends.
     ///
     /// - Returns: False if the next process serves it, and has to end it.

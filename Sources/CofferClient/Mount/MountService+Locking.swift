@@ -174,6 +174,15 @@ extension MountService {
         )
     }
 
+    /// Records what the kernel has tried to store while the profile was locked, and nobody could take.
+    func reportRefused(_ nodes: [Node]) {
+        if nodes.isEmpty { return }
+        let (files, rest) = names(of: nodes)
+        vaults.problems.add(
+            "Changes of \(LockingError.list(files, rest)) came too late to be stored before the lock, and are lost."
+        )
+    }
+
     // MARK: The kernel's caches
 
     /// Waits for what was let in, and for what no lock shows.
@@ -248,7 +257,7 @@ extension MountService {
             socket: try Handover.copy(server.number), client: try copy(locking.client), key: nil,
             socketPath: server.path, mountPoint: point.path, device: device, state: state,
             inUse: ItemsInUse(state.nodes, in: vaults.vaults), locked: Clock.realTime,
-            failure: locking.failure.map { Handover.Failure($0) })
+            isStored: locking.hasStored, failure: locking.failure.map { Handover.Failure($0) })
     }
 
     /// Makes a session continue the mount of another process.

@@ -120,7 +120,10 @@ package final class MountService: Sendable {
         }
         let failure = vaults.close(keeping: next?.inUse ?? .none)
         if var next {
-            if let failure { next.failure = Handover.Failure(.locking(.notClosed(reason: failure))) }
+            if let failure {
+                next.failure = Handover.Failure(.locking(.notClosed(reason: failure)))
+                next.isStored = false
+            }
             return next
         }
         guard let failure else { return nil }
@@ -218,6 +221,7 @@ package final class MountService: Sendable {
             if endsOnSignal { try Thread.startDetached("coffer-signals") { [self] in endOnSignal() } }
             if let idle { try Thread.startDetached("coffer-idle") { [self] in lockWhenDue(idle) } }
             if let handover {
+                reportRefused(handover.state.refused)
                 try takeOver(handover)
                 hasTakenOver.store(true, ordering: .relaxed)
             }
