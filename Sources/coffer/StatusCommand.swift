@@ -44,7 +44,7 @@ struct StatusCommand: ParsableCommand {
     private func show(_ report: StatusReport) {
         if let locked = report.locked {
             Output.line("Profile  \(Output.visible(report.profile))")
-            Output.line("Mounted  \(Output.visible(report.mountPoint ?? "no"))")
+            Output.line("Mounted  \(Output.visible(place(report)))")
             Output.line("Locked   since \(Output.moment(locked)); unlock it with: coffer unlock")
             showProblems(report)
             return

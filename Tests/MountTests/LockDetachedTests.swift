@@ -53,6 +53,7 @@ extension MountTests {
                     try lock(profile).succeed()
                     #expect(try readError(file) == ENOKEY)
                     let status = try profile.command("status", passphrase: false).run()
+                    #expect(status.output.contains("no longer at \(profile.point)"), "\(status.output)")
                     #expect(status.output.contains("Locked   since"), "\(status.output)")
                     try profile.command("unlock").succeed()
                     #expect(try Files.read("/proc/self/fd/\(file)") == content)
