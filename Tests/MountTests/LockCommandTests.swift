@@ -179,10 +179,8 @@ extension MountTests {
                     let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
                     defer { close(file) }
                     let bytes = pattern(12 << 20)
-                    let block = [UInt8](repeating: 7, count: 1 << 16)
                     var count = bytes.count
-                    #expect(
-                        Processes.waitUntil { write(ballast, block, block.count) <= 0 && errno == ENOSPC })
+                    #expect(FullDisk.fill(by: ballast))
                     while count > 0, write(file, bytes, count) != count { count /= 2 }
                     #expect(count > 0)
                     let result = try profile.command("lock", passphrase: false).fail(with: 74)
