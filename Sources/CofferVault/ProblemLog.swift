@@ -21,6 +21,8 @@ package final class ProblemLog: Sendable {
         case pages(VaultID, Int64)
         /// Changes of a vault that are not on this disk yet.
         case storing(VaultID)
+        /// Work on a vault's packs in the background.
+        case upkeep(VaultID)
         /// A remote pack.
         case remotePack(PackID)
     }

@@ -188,7 +188,8 @@ enum Reports {
             let time = TimeText.of(sync.unsentBytes, at: sync.bytesPerSecond).map { ", \($0)" } ?? ""
             return "\(Output.count(count, "item")) to send\(bytes)\(speed)\(time)"
         }
-        return sync.phase == "idle" ? "synced" : "\(sync.phase)\(speed)"
+        if sync.phase != "idle" { return "\(sync.phase)\(speed)" }
+        return sync.lastRound == nil ? "nothing to send" : "synced"
     }
 }
 

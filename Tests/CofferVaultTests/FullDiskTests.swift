@@ -2,6 +2,7 @@ import CofferFormat
 import CofferSystem
 import CofferTestSupport
 import CofferVault
+import Glibc
 import Testing
 
 import CofferStore
@@ -43,6 +44,32 @@ import CofferStore
         #expect(try vault.content(of: number) == Pattern.make(1 << 20, seed: 7))
         #expect(try vault.damage() == [])
         #expect(vault.stoppedReason == nil)
+    }
+
+    /// What a full disk keeps the background from doing is a problem until it is done.
+    @Test func upkeepThatFailedIsNoProblemOnceItIsDone() throws {
+        let test = try TestVault.create()
+        let problems = ProblemLog()
+        let vault = try test.open(problems: problems)
+        func isProblem() -> Bool { problems.all.contains { $0.text.contains("Background upkeep failed") } }
+        func soon(_ isTrue: () -> Bool) -> Bool {
+            for _ in 0..<600 where !isTrue() { usleep(50_000) }
+            return isTrue()
+        }
+        // So many extents that their removal takes more than one commit.
+        let number = try vault.makeFile("large")
+        for page in 0..<3000 { try vault.put(Pattern.make(100, seed: 1), to: number, at: page * 8192) }
+        try vault.commit()
+        _ = try vault.unlink(Array("large".utf8), in: Vault.rootNumber)
+        try vault.commit()
+        test.directory.fail(StorageFault([.write], code: ErrorNumber.noSpace, lasts: true))
+        try vault.start()
+        let isReported = soon(isProblem)
+        #expect(isReported)
+        test.directory.heal()
+        let isOver = soon { !isProblem() }
+        #expect(isOver)
+        try vault.close()
     }
 
     /// Content that waits for room does not prevent a check of the rest.

@@ -19,6 +19,8 @@ final class Upkeep: Sendable {
     private static let urgentChangeCount = 20_000
 
     private static let breath: Int64 = 1_000_000
+    /// How long to wait for room on a full disk, in nanoseconds.
+    private static let roomPause: Int64 = 5_000_000_000
 
     let work = Condition(Work(), rank: .leaf)
 
@@ -56,6 +58,12 @@ final class Upkeep: Sendable {
     /// Pauses briefly, so that other threads can use the disk and the lock.
     func pause() {
         _ = work.wait(nanoseconds: Self.breath) { $0.isStopped ? true : nil }
+    }
+
+    /// Has upkeep that found no room done again after a while.
+    func awaitRoom() {
+        _ = work.wait(nanoseconds: Self.roomPause) { $0.isStopped || $0.upkeepIsUrgent ? true : nil }
+        noteUpkeep(isUrgent: false)
     }
 
     /// Ends the threads and waits for them.
@@ -146,8 +154,10 @@ extension Repacking {
                 try vault.moveLog()
                 try vault.cache.evictIfDue()
                 if try compact() { vault.upkeep.noteUpkeep(isUrgent: false) }
+                vault.problems.remove(about: .upkeep(vault.id))
             } catch {
-                vault.problems.add("Background upkeep failed: \(error.summary)")
+                vault.problems.add("Background upkeep failed: \(error.summary)", about: .upkeep(vault.id))
+                if case .noSpace = error { vault.upkeep.awaitRoom() }
             }
         }
     }
