@@ -41,6 +41,19 @@ struct KernelCache {
         forgetEntry(Self.noName, in: directory)
     }
 
+    /// Whether `awaitRequests` waits: from Linux 6.19 on, the kernel looks the name up without the directory's lock.
+    static let awaitsRequests = KernelVersion.running.map { $0 < KernelVersion(6, 19) } ?? false
+    /// How long a write(2) whose place is chosen takes to fill its pages, as a rule, in microseconds.
+    private static let writePause: UInt32 = 20_000
+
+    /// Waits until each write(2) to a file that holds its lock has filled its pages.
+    ///
+    /// The kernel takes the lock before it sees that a file has no names that could be forgotten.
+    func awaitWrites(to file: Node) {
+        awaitRequests(in: file)
+        if !Self.awaitsRequests { usleep(Self.writePause) }
+    }
+
     /// Makes the kernel read a directory's listing and attributes again.
     ///
     /// Call this after `forgetEntry`, which waits for listings in progress.

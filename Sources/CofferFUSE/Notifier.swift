@@ -249,10 +249,15 @@ final class Notifier: Sendable {
         let count = try? vault.contents.read(node.item, at: now - 1, count: 1, into: buffer)
         // What a program has appended is written now, and makes the file an outdated version.
         cache.forgetContent(of: node, from: size)
-        guard count != 0, vault.isGrowing(node.item) else { return vault.endGrowth(of: node.item, at: nil) }
+        guard count != 0, vault.beginGrowth(of: node.item, to: now) else {
+            return vault.endGrowth(of: node.item, at: nil)
+        }
         let byte = count == 1 ? buffer.withBytes(0..<1) { $0.littleEndian(at: 0, as: UInt8.self) } : 0
         cache.store(byte, at: now - 1, of: node)
-        // The size stays. The byte goes, as it may be a substitute, and so does what a program appended just now.
+        // A program may have chosen the old end before that, and write there only now.
+        cache.awaitWrites(to: node)
+        // The size stays. The byte goes, as it may be a substitute. What programs have appended meanwhile is written, and
+        // makes the file an outdated version.
         cache.forgetContent(of: node, from: size)
         vault.endGrowth(of: node.item, at: now)
     }

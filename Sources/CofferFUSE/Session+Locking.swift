@@ -78,6 +78,9 @@ extension Session {
         return (true, failure)
     }
 
+    /// Whether the kernel says when a write(2) is done that it has let in.
+    package static var kernelAwaitsWrites: Bool { KernelCache.awaitsRequests }
+
     /// Makes the next write(2) to each node ask, so that the gate refuses it, and waits for those in progress.
     package func endWrites(while mayGoOn: () -> Bool = { true }) {
         guard let cache = kernelCache else { return }

@@ -107,7 +107,7 @@ import CofferVault
             try vault.contents.write(
                 (end + his).span.bytes, to: number, at: Int64(start), touches: true, dropsPrivileges: false)
             #expect(try bob.number("log") != number)
-            let isGrowing = vault.isGrowing(number)
+            let isGrowing = vault.beginGrowth(of: number, to: Int64(size + hers.count))
             #expect(!isGrowing)
             // The program goes on in its own version.
             try vault.contents.write(
@@ -122,6 +122,38 @@ import CofferVault
                 let isSame = try device.bytes("log") == bytes + hers
                 let isKept = try device.bytes(names.last ?? "") == bytes + his + more
                 #expect(isSame && isKept)
+                #expect(try device.flaws() == [])
+            }
+        }
+    }
+
+    /// A program writes while the kernel shows what was added: at the old end, or into what it has seen already.
+    @Test(arguments: [0, 6000], [0, 1000])
+    func whatAProgramWritesMeanwhileIsKeptBeside(size: Int, place: Int) async throws {
+        var random = SplitMix64(seed: 7)
+        let (bytes, hers, his) = (random.bytes(size), random.bytes(5000), random.bytes(300))
+        let (devices, number) = try await pair(bytes)
+        let (alice, bob) = (devices[0], devices[1])
+        try await onThread { try alice.put(hers, to: "log", at: Int64(size)) }
+        while try await alice.round() {}
+        while try await bob.round() {}
+        try await onThread {
+            let vault = bob.vault
+            let isGrowing = vault.beginGrowth(of: number, to: Int64(size + hers.count))
+            #expect(isGrowing)
+            try vault.contents.write(
+                his.span.bytes, to: number, at: Int64(size + place), touches: true, dropsPrivileges: false)
+            vault.endGrowth(of: number, at: Int64(size + hers.count))
+        }
+        try await ReplicaDevice.meet(devices)
+        var changed = bytes + hers
+        changed.replaceSubrange(size + place..<size + place + 300, with: his)
+        for device in devices {
+            try await onThread { [changed] in
+                let contents = try Set(device.names(in: "").map { try device.bytes($0) })
+                // The kernel has all of it by now, so the program's version ends with what it does not write over.
+                let areRight = contents == [bytes + hers, changed]
+                #expect(areRight)
                 #expect(try device.flaws() == [])
             }
         }

@@ -22,8 +22,6 @@ extension MountService {
     /// How long it may take until it has filled its pages, where a notification does not wait for that: the kernel slows
     /// each writer down by 200 ms at a time.
     private static let longWritePause: UInt32 = 300_000
-    /// The first kernel that refuses `KernelCache.awaitRequests` without waiting.
-    private static let impatientKernel = KernelVersion(6, 19)
     /// How long all may take until programs are refused, and again from then on, in nanoseconds.
     ///
     /// A program may hold a lock of the kernel for as long as it likes, and nothing ends the wait for it.
@@ -187,8 +185,7 @@ extension MountService {
 
     /// Waits for what was let in, and for what no lock shows.
     private func awaitWrites() {
-        let isPatient = KernelVersion.running.map { $0 < Self.impatientKernel } ?? false
-        usleep(isPatient ? Self.writePause : Self.longWritePause)
+        usleep(Session.kernelAwaitsWrites ? Self.writePause : Self.longWritePause)
     }
 
     /// Empties the kernel's caches, until nothing is left that it would write.

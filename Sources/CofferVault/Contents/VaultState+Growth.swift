@@ -4,7 +4,7 @@ internal import CofferSystem
 
 /// A file that another device has appended to, until the kernel shows that to programs.
 struct GrowingFile {
-    /// The size that the kernel knows, in bytes.
+    /// The size that the kernel knows, or is about to know, in bytes.
     let size: Int64
     /// The file's names.
     let names: [Vault.Name]
@@ -61,9 +61,16 @@ extension VaultState {
 }
 
 extension Vault {
-    /// Whether a file is growing: no program has changed it since another device appended to it.
-    package func isGrowing(_ number: Int64) -> Bool {
-        state.withLock { $0.tree.growing[number] != nil }
+    /// Records that the kernel is about to show programs what another device has appended to a file.
+    ///
+    /// - Parameter size: The size that they will see, in bytes.
+    /// - Returns: Whether it is still growing: no program has changed it since.
+    package func beginGrowth(of number: Int64, to size: Int64) -> Bool {
+        state.withLock { state in
+            guard let growing = state.tree.growing[number] else { return false }
+            state.tree.growing[number] = GrowingFile(size: size, names: growing.names)
+            return true
+        }
     }
 
     /// Records that programs see what another device has appended to a file.

@@ -58,6 +58,82 @@ extension MountTests {
             #expect(Array(bytes.prefix(pread(reader, &bytes, bytes.count, 0))) == expected)
         }
 
+        /// A program changes bytes that another device has appended, and goes on in the same file.
+        @Test func whatWasAppendedCanBeChangedInPlace() throws {
+            try withMembers { members in
+                let (alice, bob) = (members.alice, members.bob)
+                try Files.write("", to: alice.path("file"))
+                members.expect("", in: "file")
+                let file = open(bob.path("file"), O_RDWR | O_CLOEXEC)
+                try Files.check(file, bob.path("file"))
+                defer { close(file) }
+                try Files.write("one two", to: alice.path("file"))
+                members.expect("one two", in: "file")
+                // At the moment in which it is shown, it would become a version of its own.
+                usleep(100_000)
+                let bytes = Array("1".utf8)
+                try Files.check(pwrite(file, bytes, bytes.count, 0), bob.path("file"))
+                try Files.check(fsync(file), bob.path("file"))
+                try members.sync()
+                for member in members.all { #expect(try Files.names(member.path()) == ["file"]) }
+                members.expect("1ne two", in: "file")
+            }
+        }
+
+        /// The size of a file, without reading it; 0 if there is none.
+        private func size(_ path: String) -> Int {
+            var attributes = stat()
+            return stat(path, &attributes) == 0 ? Int(attributes.st_size) : 0
+        }
+
+        /// Bob's append has its place, and waits for its bytes, while what Alice has appended is shown to him.
+        @Test func whatIsAppendedMeanwhileIsKeptBeside() throws {
+            try withMembers(["Alice", "Bob", "Carol"]) { members in
+                let (alice, bob, carol) = (members.alice, members.bob, members.all[2])
+                try Files.write("", to: alice.path("log"))
+                try Files.write("his", to: alice.path("bytes"))
+                members.expect("", in: "log")
+                #expect(Processes.waitUntil { size(carol.path("bytes")) == 3 })
+                // Bob writes from a page of Carol's mount that the kernel does not have, and she does not answer.
+                let source = open(carol.path("bytes"), O_RDONLY | O_CLOEXEC)
+                try Files.check(source, carol.path("bytes"))
+                defer { close(source) }
+                let page = try #require(mmap(nil, 4096, PROT_READ, MAP_SHARED, source, 0))
+                try #require(page != MAP_FAILED)
+                defer { munmap(page, 4096) }
+                let process = try #require(carol.profile.process)
+                #expect(kill(process, SIGSTOP) == 0)
+                defer { kill(process, SIGCONT) }
+                let bytes = Int(bitPattern: page)
+                let path = bob.path("log")
+                let writer = Thread {
+                    let log = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+                    _ = write(log, UnsafeRawPointer(bitPattern: bytes), 3)
+                    close(log)
+                }
+                writer.start()
+                usleep(300_000)
+                #expect(!writer.isFinished)
+                try Files.write("hers", to: alice.path("log"))
+                try alice.sync()
+                #expect(Processes.waitUntil { size(path) == 4 })
+                usleep(300_000)
+                #expect(!writer.isFinished)
+                kill(process, SIGCONT)
+                #expect(Processes.waitUntil { writer.isFinished })
+                let areAllHere = try (0..<10).contains { _ in
+                    try members.sync()
+                    return try members.all.allSatisfy { try Files.names($0.path()).count == 3 }
+                }
+                #expect(areAllHere)
+                for member in members.all {
+                    let names = try Files.names(member.path()).filter { $0.hasPrefix("log") }
+                    let texts = try names.map { try Files.text(member.path($0)) }
+                    #expect(Set(texts) == ["hers", "hiss"])
+                }
+            }
+        }
+
         /// A reader sees the vault from its beginning, and cannot change it until it gets another role.
         @Test func aReaderOnlyReads() throws {
             try withMembers(role: "reader") { members in
@@ -93,6 +169,8 @@ extension MountTests {
                 let file = open(bob.path("file"), O_WRONLY | O_CLOEXEC)
                 try Files.check(file, bob.path("file"))
                 defer { close(file) }
+                // At the moment in which it is shown, it would become a version of its own.
+                usleep(100_000)
                 let bytes = Array("two".utf8)
                 try Files.check(pwrite(file, bytes, bytes.count, 0), bob.path("file"))
                 try alice.coffer("member", "role", "Plans", "Bob", "reader").succeed()
