@@ -41,7 +41,7 @@ import CofferStore
     }
 
     /// A remaining connection to a closed index does not keep its log: the next index would continue after it.
-    @Test func theLogOfAClosedIndexIsEmpty() throws {
+    @Test func aClosedIndexHasNoLog() throws {
         let test = try TestIndex.create()
         let index = try test.open()
         let log = try index.makeLog()
@@ -51,10 +51,32 @@ import CofferStore
         try log.sync()
         #expect(try test.directory.open(TestIndex.log, create: false).size() > 0)
         try index.close()
-        #expect(try test.directory.open(TestIndex.log, create: false).size() == 0)
+        #expect(try !test.directory.contains(TestIndex.log))
         withExtendedLifetime((index, log)) {}
         let (found, problems) = try test.on(test.directory.copy()).inspect()
         #expect(found == rows.model)
+        #expect(problems == [])
+    }
+
+    /// A closed index whose last user goes late leaves the log of the next one.
+    @Test func aClosedIndexThatEndsLateTakesNothingAlong() throws {
+        let test = try TestIndex.create()
+        let model = try {
+            var first: Index? = try test.open()
+            let log = try first?.makeLog()
+            try first?.close()
+            let next = try test.open()
+            var rows = try RandomRows(continuing: next, seed: 4)
+            try rows.change(next, count: 100)
+            try next.commit()
+            try next.makeLog().sync()
+            withExtendedLifetime(log) {}
+            first = nil
+            #expect(try test.directory.open(TestIndex.log, create: false).size() > 0)
+            return rows.model
+        }()
+        let (found, problems) = try test.inspect()
+        #expect(found == model)
         #expect(problems == [])
     }
 

@@ -80,11 +80,10 @@ final class Database {
         try check(unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &count))
     }
 
-    /// Whether closing the connection leaves the log unchanged, instead of moving it into the database and
+    /// Makes the end of the connection leave the log unchanged, instead of moving it into the database and
     /// removing it.
-    func leaveLogOnClose(_ leaves: Bool = true) throws(FileSystemError) {
-        try check(
-            unsafe coffer_sqlite_configure(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leaves ? 1 : 0))
+    func leaveLogOnClose() throws(FileSystemError) {
+        try check(unsafe coffer_sqlite_configure(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1))
     }
 
     /// Moves as much of the log into the database as readers allow.

@@ -87,8 +87,8 @@ package final class Index {
         fileSystem = Self.makeFileSystem(directory, vault, key, pace)
         droppedFrameCount = try IndexLogScan.countDroppedFrames(fileSystem.files)
         database = try Database(fileSystem, create: false)
-        // Until `close` has moved the whole log, closing a connection must not touch it: neither the log of
-        // an index that a newer version made, nor a log whose contents are unknown because the disk failed.
+        // Closing a connection must not touch the log: neither that of an index that a newer version made, nor one
+        // whose contents are unknown because the disk failed, nor the next one's.
         try database.leaveLogOnClose()
         try database.execute(IndexSchema.configure)
         let version = try database.prepare("PRAGMA user_version").first({ _ in }, { $0.integer(0) }) ?? 0
@@ -220,11 +220,8 @@ package final class Index {
         }
         do throws(FileSystemError) {
             let (frames, moved) = try database.checkpoint()
-            guard moved == frames else { return }
-            try database.leaveLogOnClose(false)
-            // The last connection removes the log. If another one is still open, that happens too late, or
-            // never; then each mount would read the moved frames again, and add to them.
-            _ = try database.checkpoint(emptying: true)
+            guard moved == frames, try database.checkpoint(emptying: true).frames == 0 else { return }
+            removeEmptyLog()
         } catch {
             guard case .noSpace = error else { throw error }
         }
@@ -239,7 +236,15 @@ package final class Index {
             throw FileSystemError(error)
         }
         try database.execute("ROLLBACK")
-        try database.leaveLogOnClose(false)
+        removeEmptyLog()
+    }
+
+    /// Removes the log, whose frames are all moved, while no other index of these files is open.
+    ///
+    /// SQLite would do it by name when the last connection ends, which may be after the next index has begun a log. An
+    /// empty log that stays does no harm.
+    private func removeEmptyLog() {
+        try? fileSystem.files.directory.remove(IndexFiles.logName)
     }
 
     /// Makes an object that syncs and moves the log without the vault's lock.
