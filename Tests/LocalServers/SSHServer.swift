@@ -115,8 +115,12 @@ package final class SSHServer: Sendable {
         let ssh = LocalServer.path(of: "ssh") ?? "ssh"
         let program = "#!/bin/sh\nexec \(ssh) -F '\(home)/\(key).config' \"$@\"\n"
         let path = "\(home)/\(key).ssh"
-        try program.write(toFile: path, atomically: true, encoding: .utf8)
-        chmod(path, 0o755)
+        // Not by this process: one that another thread starts meanwhile would hold the file open for writing, and nobody
+        // could execute it.
+        let script = #"printf %s "$1" > "$0" && chmod 755 "$0""#
+        guard LocalServer.canRun(["sh", "-c", script, path, program]) else {
+            throw LocalServer.Failure(description: "\(path) could not be written")
+        }
         return path
     }
 }

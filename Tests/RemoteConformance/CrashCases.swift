@@ -26,7 +26,7 @@ extension RemoteConformance {
         var random = SplitMix64(seed: seed)
         var winners: [UInt64: UInt64] = [:]
         var round = 0
-        // On a slow machine, more rounds are needed until something was put.
+        // On a slow machine, more and longer rounds are needed until something was put.
         while round < 8 || (winners.count <= 10 && round < 80) {
             defer { round += 1 }
             let writers = try (0..<2).map { writer in
@@ -34,7 +34,7 @@ extension RemoteConformance {
                     ["write", url, "\(place.vault.vault)", "\(round * 2 + writer)"], place.environment)
             }
             // The machine, not the seed, determines what they do meanwhile.
-            usleep(place.startMicroseconds + UInt32(100_000 + random.below(300_000)))
+            usleep(place.startMicroseconds + UInt32((1 + round / 8) * (100_000 + random.below(300_000))))
             for writer in writers {
                 usleep(UInt32(random.below(50_000)))
                 writer.kill()
