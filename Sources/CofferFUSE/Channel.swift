@@ -6,7 +6,9 @@ internal import Synchronization
 
 /// The kernel's end of a mount: reads requests, and handles what libfuse 3.14 does not report or request.
 ///
-/// Belongs to the serving thread.
+/// Belongs to the serving thread, except that any thread may write answers and notifications, wait for answers, ask for
+/// the counts of requests, and end the mount or leave it: these use atomics, `owed`, and a pipe. `write` keeps the first
+/// answer, before which there is no other.
 @safe
 final class Channel {
     private let waking: Descriptor

@@ -10,12 +10,13 @@ internal import Glibc
 /// before it sleeps, since waking a thread is the largest cost of a small request. While the disk works on
 /// scattered reads, it goes on receiving, and answers them as they end. An idle mount uses no CPU.
 @safe
-// SAFETY: `session` is set by `mount`, before there are other threads, and lives until deinit. `run`, `channel`'s
-// reads, `reads`, `buffer`, and all that requests use belong to the serving thread. Other threads (those of `syncs`,
-// `namesThread`, `seekThread`, and `waiting`, each with a lock around its queue, and those of `deferred`) answer held
-// requests; any thread calls `forgetRootEntry`, `end`, and what locks the profile (`Session+Locking`): libfuse,
-// `Channel.write`, and a pipe allow that. Work for a held request and for locking uses `lookups`, `listingEnds`,
+// SAFETY: `session` is set by `mount` or `resume`, before there are other threads, and lives until deinit. `run`, `reads`,
+// `buffer`, all that requests use, and `channel`, but for what it says is for any thread, belong to the serving thread.
+// Other threads (those of `syncs`, `namesThread`, `seekThread`, and `waiting`, each with a lock around its queue, and
+// those of `deferred`) answer held requests; any thread calls `forgetRootEntry`, `end`, and what locks the profile
+// (`Session+Locking`): libfuse allows that. Work for a held request and for locking uses `lookups`, `listingEnds`,
 // `notifier`, `gate`, `failedWrites`, `retrievedPages`, `notifications`, and vaults, which have locks of their own.
+// `state` is for use after `run`.
 package final class Session: @unchecked Sendable {
     /// From which time on the debug log tells of a request, in nanoseconds.
     private static let longRequest: Int64 = 10_000_000
@@ -213,9 +214,7 @@ package final class Session: @unchecked Sendable {
     /// Copies the connection to the kernel, for another process.
     package func copyConnection() throws(SystemError) -> Descriptor {
         guard let session = unsafe session else { throw SystemError("dup", code: EBADF) }
-        let copy = unsafe fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0 else { throw SystemError("dup", code: errno) }
-        return Descriptor(owning: copy)
+        return try Descriptor.copy(of: unsafe fuse_session_fd(session))
     }
 
     /// Makes the sink that receives the changes of a slot's vault from outside the mount.

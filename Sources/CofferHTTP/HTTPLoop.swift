@@ -6,8 +6,8 @@ internal import Synchronization
 @safe
 // SAFETY: `multi` is made in init and freed by the thread, or by `stop` where no thread was started. Only the
 // thread uses it, but for curl_multi_wakeup(3), which any thread may call, and which is called under the lock
-// of `state` and never after `isStopping`; the thread frees `multi` only once it has seen `isStopping` under
-// that lock.
+// of `state`; the thread frees `multi` only once it has seen `isStopping` under that lock. Nothing wakes it after
+// that: `sweep` looks at `isStopping`, and `submit` runs within the life of the client, whose deinit calls `stop`.
 final class HTTPLoop: @unchecked Sendable {
     private struct State {
         var incoming: [HTTPCall] = []

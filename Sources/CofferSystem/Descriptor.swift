@@ -57,6 +57,15 @@ package struct Descriptor: ~Copyable, Sendable {
         return Descriptor(owning: number)
     }
 
+    /// Makes another descriptor of the same open file, above those of the standard streams.
+    ///
+    /// The corresponding C function is fcntl(2) with F_DUPFD_CLOEXEC.
+    package static func copy(of number: Int32) throws(SystemError) -> Descriptor {
+        let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { throw .last("dup") }
+        return Descriptor(owning: copy)
+    }
+
     /// Gives up ownership of the descriptor without closing it.
     package consuming func release() -> Int32 {
         let number = number

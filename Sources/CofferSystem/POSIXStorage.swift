@@ -35,9 +35,7 @@ package final class POSIXStorageDirectory: StorageDirectory {
     private static func makeTemporary() throws(SystemError) -> Descriptor {
         guard let file = unsafe tmpfile() else { throw .last("tmpfile") }
         defer { unsafe fclose(file) }
-        let number = unsafe fcntl(fileno(file), F_DUPFD_CLOEXEC, 0)
-        guard number >= 0 else { throw .last("dup") }
-        return Descriptor(owning: number)
+        return try Descriptor.copy(of: unsafe fileno(file))
     }
 
     package func openDirect(_ name: String) throws(SystemError) -> (any StorageFile)? {

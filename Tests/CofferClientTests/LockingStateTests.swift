@@ -171,7 +171,7 @@ import Testing
         let place = try vaults.profile.place()
         let handler = ControlHandler(vaults, SharedVaults(vaults), mountPoint: "/m") { _ in }
         let first = try ControlServer(of: place, in: test.location.path, handler)
-        let copy = try Handover.copy(first.number)
+        let copy = try Descriptor.copy(of: first.number).release()
         try vaults.profile.setLockNote(LockNote(process: 1, mountPoint: "/m", socket: first.path))
         try first.start()
         let access = try ProfileAccess.open(test.location) { () throws(ClientError) in secret("") }

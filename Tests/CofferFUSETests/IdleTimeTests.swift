@@ -58,16 +58,21 @@ import Testing
         #expect(without.noteUse())
     }
 
-    /// After a failure the mount is used on; then the same reason counts again, unless it was use that was missing.
-    @Test func aFailurePostponesTheLock() {
-        let idle = idle(after: 10, detectsSleep: true)
-        clocks.run(seconds: 10)
-        #expect(idle.isDue)
+    /// A lock fails, and after the pause that follows the first failure, the mount has just been used.
+    private func fail(_ idle: IdleTime) {
         idle.postpone()
         clocks.run(seconds: 59)
         #expect(!idle.isDue)
         #expect(idle.noteUse())
         clocks.run(seconds: 1)
+    }
+
+    /// After a failure the mount is used on; then the same reason counts again, unless it was use that was missing.
+    @Test func aFailurePostponesTheLock() {
+        let idle = idle(after: 10, detectsSleep: true)
+        clocks.run(seconds: 10)
+        #expect(idle.isDue)
+        fail(idle)
         #expect(!idle.isDue, "it is in use")
         clocks.run(seconds: 9)
         #expect(idle.isDue)
@@ -80,11 +85,7 @@ import Testing
         let idle = idle(after: nil, detectsSleep: true)
         clocks.sleep(seconds: 5)
         #expect(idle.isDue)
-        idle.postpone()
-        clocks.run(seconds: 59)
-        #expect(!idle.isDue)
-        #expect(idle.noteUse())
-        clocks.run(seconds: 1)
+        fail(idle)
         #expect(idle.isDue, "the machine has slept")
     }
 

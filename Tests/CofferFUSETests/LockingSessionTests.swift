@@ -102,13 +102,20 @@ extension LiveMountTests {
             }
         }
 
-        /// A write that failed is known until its range is stored, whoever has heard of the failure.
-        @Test func failedWritesAreKnown() throws {
+        /// Mounts a vault with a file that has been stored.
+        private func withFile(_ body: (LiveMount, _ file: Int32, Node) throws -> Void) throws {
             try LiveMount.run { mount in
                 let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
                 defer { close(file) }
                 try Program.writes("text", to: file)
-                let node = Node(number: UInt64(try Program.status(file).st_ino))
+                try Program.syncs(file)
+                try body(mount, file, Node(number: UInt64(try Program.status(file).st_ino)))
+            }
+        }
+
+        /// A write that failed is known until its range is stored, whoever has heard of the failure.
+        @Test func failedWritesAreKnown() throws {
+            try withFile { mount, file, node in
                 #expect(mount.session.failedFiles == [])
                 mount.session.failedWrites.add(0..<4096, of: node)
                 mount.session.failedWrites.add(8192..<9000, of: node)
@@ -155,12 +162,7 @@ extension LiveMountTests {
 
         /// What a program reads anew is not what was written, although the kernel has pages there again.
         @Test func whatIsReadAnewIsLost() throws {
-            try LiveMount.run { mount in
-                let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
-                defer { close(file) }
-                try Program.writes("text", to: file)
-                try Program.syncs(file)
-                let node = Node(number: UInt64(try Program.status(file).st_ino))
+            try withFile { mount, file, node in
                 mount.session.failedWrites.add(0..<4, of: node)
                 _ = try Program.reads(mount.path("file"))
                 #expect(mount.session.failedFiles == [node], "the kernel has it")
@@ -173,12 +175,7 @@ extension LiveMountTests {
 
         /// A vault that has stopped takes nothing any more, so nothing is to be waited for.
         @Test func whatAStoppedVaultRefusesIsLost() throws {
-            try LiveMount.run { mount in
-                let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
-                defer { close(file) }
-                try Program.writes("text", to: file)
-                try Program.syncs(file)
-                let node = Node(number: UInt64(try Program.status(file).st_ino))
+            try withFile { mount, file, node in
                 try Program.writes("more", to: file, at: 100)
                 mount.vault.stop("a disk error")
                 #expect(throws: Failed.self) { try Program.syncs(file) }
@@ -191,10 +188,7 @@ extension LiveMountTests {
 
         /// What certainly has no room is not attempted.
         @Test func roomIsJudgedBeforeAnAttempt() throws {
-            try LiveMount.run { mount in
-                let file = try Program.opens(mount.path("file"), O_RDWR | O_CREAT)
-                defer { close(file) }
-                let node = Node(number: UInt64(try Program.status(file).st_ino))
+            try withFile { mount, file, node in
                 #expect(!mount.session.lacksRoom)
                 mount.session.failedWrites.add(0..<4, of: node)
                 #expect(!mount.session.lacksRoom)

@@ -124,7 +124,7 @@ final class Unlocking: Sendable {
         var way = Way()
         do throws(ClientError) {
             way.client = try client.connection.map { number throws(ClientError) in
-                try systemCalls { () throws(SystemError) in try Handover.copy(number) }
+                try systemCalls { () throws(SystemError) in try Descriptor.copy(of: number).release() }
             }
             guard request.key.count == Self.keyByteCount else { throw .control(.malformed) }
             way.key = try systemCalls { () throws(SystemError) in

@@ -52,13 +52,6 @@ package struct Handover: Codable, Sendable {
         [connection, lock, socket] + [directory, client, key].compactMap { $0 }
     }
 
-    /// Copies a descriptor, which stays open in the next process.
-    static func copy(_ descriptor: Int32) throws(SystemError) -> Int32 {
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0 else { throw SystemError("dup", code: errno) }
-        return copy
-    }
-
     /// Closes the descriptors that the mount has copies of.
     func close() {
         for descriptor in [connection, lock, socket] + [directory].compactMap({ $0 }) {
@@ -131,7 +124,7 @@ extension Handover {
     /// The profile's lock is taken over as a copy: if anything fails, this process still has it.
     package func openProfile(_ location: ProfileLocation) throws(ClientError) -> Profile {
         guard let key else { throw .locking(.locked) }
-        let lock = try systemCalls { () throws(SystemError) in Descriptor(owning: try Self.copy(self.lock)) }
+        let lock = try systemCalls { () throws(SystemError) in try Descriptor.copy(of: self.lock) }
         return try Profile.open(location, FileLock(owning: lock), key: try KeyPipe.read(key))
     }
 }

@@ -37,7 +37,7 @@ package final class LockedMount: Sendable {
         let place = try ProfilePlace(of: location)
         let session = try systemCalls { () throws(SystemError) in
             try LockedSession(
-                Descriptor(owning: try Handover.copy(handover.connection)), handover.state,
+                Descriptor.copy(of: handover.connection), handover.state,
                 owner: (Caller.current.user, Caller.current.group),
                 changed: handover.locked, isStored: handover.isStored)
         }
@@ -45,7 +45,7 @@ package final class LockedMount: Sendable {
         let unlocking = Unlocking { session.leave() }
         self.unlocking = unlocking
         let socket = try systemCalls { () throws(SystemError) in
-            Descriptor(owning: try Handover.copy(handover.socket))
+            try Descriptor.copy(of: handover.socket)
         }
         server = ControlServer(
             socket, at: handover.socketPath, of: place,
@@ -56,13 +56,13 @@ package final class LockedMount: Sendable {
                 refusedCount: { session.refusedCount }, unlocking))
         lock = FileLock(
             owning: try systemCalls { () throws(SystemError) in
-                Descriptor(owning: try Handover.copy(handover.lock))
+                try Descriptor.copy(of: handover.lock)
             })
         directory =
             if let number = handover.directory {
                 BareDirectory(
                     owning: try systemCalls { () throws(SystemError) in
-                        Descriptor(owning: try Handover.copy(number))
+                        try Descriptor.copy(of: number)
                     })
             } else { nil }
     }

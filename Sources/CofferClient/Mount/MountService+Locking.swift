@@ -246,12 +246,13 @@ extension MountService {
         reportLosses(session.failedFiles)
         func copy(_ descriptor: Int32?) throws(SystemError) -> Int32? {
             guard let descriptor else { return nil }
-            return try Handover.copy(descriptor)
+            return try Descriptor.copy(of: descriptor).release()
         }
         return Handover(
             connection: try session.copyConnection().release(),
-            lock: try Handover.copy(vaults.profile.lockDescriptor), directory: try copy(directory?.number),
-            socket: try Handover.copy(server.number), client: try copy(locking.client), key: nil,
+            lock: try Descriptor.copy(of: vaults.profile.lockDescriptor).release(),
+            directory: try copy(directory?.number), socket: try Descriptor.copy(of: server.number).release(),
+            client: try copy(locking.client), key: nil,
             socketPath: server.path, mountPoint: point.path, device: device, state: state,
             inUse: ItemsInUse(state.nodes, in: vaults.vaults), locked: Clock.realTime,
             isStored: locking.hasStored, failure: locking.failure.map { Handover.Failure($0) })
@@ -264,14 +265,14 @@ extension MountService {
         _ session: Session, _ handover: Handover, _ options: Options
     ) throws(ClientError) -> BareDirectory? {
         let isContinued = try systemCalls { () throws(SystemError) in
-            let connection = Descriptor(owning: try Handover.copy(handover.connection))
+            let connection = try Descriptor.copy(of: handover.connection)
             return try session.resume(connection, handover.state, options: options.mount)
         }
         guard isContinued else { throw .locking(.replaced) }
         guard let number = handover.directory else { return nil }
         return BareDirectory(
             owning: try systemCalls { () throws(SystemError) in
-                Descriptor(owning: try Handover.copy(number))
+                try Descriptor.copy(of: number)
             })
     }
 

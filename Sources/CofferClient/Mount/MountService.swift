@@ -174,7 +174,7 @@ package final class MountService: Sendable {
         let place = try vaults.profile.place()
         if let handover {
             let socket = try systemCalls { () throws(SystemError) in
-                Descriptor(owning: try Handover.copy(handover.socket))
+                try Descriptor.copy(of: handover.socket)
             }
             server = ControlServer(socket, at: handover.socketPath, of: place, handler)
         } else {

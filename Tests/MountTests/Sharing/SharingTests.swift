@@ -190,6 +190,19 @@ extension MountTests {
             }
         }
 
+        /// Without a mount nothing is synced, and `coffer status` does not claim that it was.
+        @Test func whatWasNotSyncedIsNotCalledSynced() throws {
+            try withMembers { members in
+                let bob = members.bob
+                try members.sync()
+                #expect(try bob.coffer("status").succeed().output.contains(" synced"))
+                try bob.profile.unmount()
+                let status = try bob.profile.command("status").succeed().output
+                #expect(status.contains("nothing to send") && !status.contains(" synced"), "\(status)")
+                try bob.mount()
+            }
+        }
+
         /// Programs that watch hear of all that changed, and of a remote that is away until it is back.
         @Test func watchingReportsEachChange() throws {
             try withMembers { members in
