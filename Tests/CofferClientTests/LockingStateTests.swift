@@ -195,6 +195,45 @@ import Testing
         #expect(all == [true, true, true])
     }
 
+    /// Performs a request for as long as the test likes.
+    private final class Slow: RequestPerformer {
+        let hasBegun = Condition(false), mayEnd = Condition(false)
+
+        func perform<Request: ControlRequest>(
+            _ request: Request, for client: RequestClient
+        ) throws(ClientError) -> Request.Answer {
+            hasBegun.update { $0 = true }
+            mayEnd.wait { $0 ? () : nil }
+            throw .locking(.underWay)
+        }
+    }
+
+    /// A command that changes nothing is answered by the next process, also if the first one had begun with it.
+    @Test func commandsUnderWayAskTheNextProcess() throws {
+        let test = try TestProfile()
+        let vaults = try test.open()
+        defer { vaults.close() }
+        let place = try vaults.profile.place()
+        let slow = Slow()
+        let first = try ControlServer(of: place, in: test.location.path, slow)
+        let (path, profile) = (first.path, test.location.path)
+        let copy = try Descriptor.copy(of: first.number)
+        try first.start()
+        let answer = Condition<Bool?>(nil)
+        try CofferSystem.Thread.startDetached("command") {
+            let status = try? ProfileAccess.ask(path, of: place, StatusRequest()) { _ in }
+            answer.update { $0 = status?.profile == profile }
+        }
+        slow.hasBegun.wait { $0 ? () : nil }
+        first.refuseAll(except: nil, .locking(.locked))
+        slow.mayEnd.update { $0 = true }
+        let handler = ControlHandler(vaults, SharedVaults(vaults), mountPoint: "/m") { _ in }
+        let next = ControlServer(copy, at: path, of: place, handler)
+        try next.start()
+        defer { next.stop() }
+        #expect(answer.wait(nanoseconds: Self.patience) { $0 } == true)
+    }
+
     /// A process that is about to be replaced, and leaves the request to the next one.
     private final class Leaving: RequestPerformer {
         private let asked = Atomic(0)

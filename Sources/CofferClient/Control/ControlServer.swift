@@ -54,13 +54,16 @@ final class ControlServer: Sendable {
     /// The socket's descriptor, for another process.
     var number: Int32 { socket.number }
 
-    /// Answers all clients that wait with a failure, except one; later ones wait for the next process.
+    /// Answers no client any more, except one; the others, and later ones, ask the next process.
+    ///
+    /// Those whose requests change vaults get a failure: such a request may not be repeated.
     ///
     /// - Parameter connection: The connection of the client that keeps waiting.
     func refuseAll(except connection: Int32?, _ error: ClientError) {
         isLeaving.store(true, ordering: .sequentiallyConsistent)
-        for client in clients.withLock({ Array($0.values) }) where client.connection != connection {
-            client.refuse(error)
+        let changing = changes.withLock { Set($0.clients.keys) }
+        for (key, client) in clients.withLock({ $0 }) where client.connection != connection {
+            if changing.contains(key) { client.refuse(error) } else { client.end() }
         }
     }
 

@@ -102,10 +102,33 @@ package final class ProfileAccess: Sendable {
 
     /// Sends a request to the mount of a profile, and waits for the answer.
     ///
-    /// Sends the request only after the mount has confirmed that it serves this profile.
+    /// Sends the request only after the mount has confirmed that it serves this profile. One that changes nothing is
+    /// sent again if the connection ends: the next process of the mount may be the one to answer (`Handover`).
     ///
     /// - Throws: `.answered` if the mount answers with a failure.
     static func ask<Request: ControlRequest>(
+        _ socket: String, of place: ProfilePlace, _ request: Request, _ progress: (Progress) -> Void
+    ) throws(ClientError) -> Request.Answer {
+        var count = 1
+        var end: ClientError?
+        while true {
+            do throws(ClientError) {
+                return try askOnce(socket, of: place, request, progress)
+            } catch {
+                switch error {
+                case .control(.ended) where !request.changesVaults && count < connectionMax:
+                    end = error
+                    count += 1
+                    usleep(connectionPause)
+                // Nobody serves the mount any more.
+                case .control(.silent): throw end ?? error
+                default: throw error
+                }
+            }
+        }
+    }
+
+    private static func askOnce<Request: ControlRequest>(
         _ socket: String, of place: ProfilePlace, _ request: Request, _ progress: (Progress) -> Void
     ) throws(ClientError) -> Request.Answer {
         let connection = try connect(socket, to: place)
