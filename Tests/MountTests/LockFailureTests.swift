@@ -279,6 +279,8 @@ extension MountTests {
                     Command(
                         try #require(Machine.path("unshare")),
                         ["--mount", "sh", "-c", script, "sh", profile.path("file")] + signs))
+                // It has copies of all mounts, also of those of other tests.
+                defer { kill(child.process, SIGKILL) }
                 try child.waitForLine("ready")
                 #expect(umount2(profile.point, 0) == 0)
                 for round in 0..<2 {

@@ -246,6 +246,8 @@ extension MountTests {
                     Command(
                         try #require(Machine.path("unshare")),
                         ["--mount", "sh", "-c", script, "sh", profile.path("file")] + signs))
+                // It has copies of all mounts, also of those of other tests.
+                defer { kill(child.process, SIGKILL) }
                 try child.waitForLine("ready")
                 try lock(profile)
                 try Files.write("", to: signs[0])

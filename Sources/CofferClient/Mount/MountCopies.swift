@@ -80,12 +80,13 @@ struct MountCopies {
         Self.syncs.add(1, ordering: .relaxed)
         do throws(SystemError) {
             try Thread.startDetached("coffer-sync") {
-                defer { Self.syncs.subtract(1, ordering: .relaxed) }
                 var code: Int32 = 0
                 for (root, path) in ways {
                     code = unsafe coffer_sync_mounted_file_system(root, path, numbers[0], numbers[1])
                     if code == 0 || Self.storageErrors.contains(-code) { break }
                 }
+                // First, as whoever gets the result looks at this next.
+                Self.syncs.subtract(1, ordering: .relaxed)
                 result.update { [code] in $0 = -code }
             }
         } catch {
