@@ -1421,7 +1421,7 @@ class Story:
         if r["rc"] == 0:
             m.synced = t
         elif not (m.offline or m.readonly or self.full) and m.role:
-            self.say(f"{m.name} sync: exit {r['rc']} {r['err'].strip()[:200]}")
+            self.say(f"{m.name} sync: exit {r['rc']} {(r['out'] + r['err']).strip()[:300]}")
             self.notes[f"sync failed online: {r['err'].strip()[:90]}"] += 1
         if r["s"] > 30:
             self.say(f"{m.name} sync took {r['s']:.0f} s")
@@ -1904,9 +1904,11 @@ class Story:
             if r["rc"]:
                 self.problem(f"{m.name}: unmount: exit {r['rc']} {r['err'].strip()}")
             m.mounted = False
+            # The members before this one have just written, and what they wrote comes late and in any order.
+            self.settle_replicator()
             r = m.run("sync", VAULT, ok=False)
             if r["rc"]:
-                self.problem(f"{m.name}: sync without a mount: exit {r['rc']} {r['err'].strip()}")
+                self.problem(f"{m.name}: sync without a mount: exit {r['rc']} {(r['out'] + r['err']).strip()}")
             m.mount()
         after = self.walks(contents=1)
         for m in self.members:

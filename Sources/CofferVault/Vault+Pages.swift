@@ -102,7 +102,10 @@ extension VaultState {
     /// Looks at what removing a range of an item's content will need.
     func prepareRemoval(of number: Int64, _ range: Range<Int64>) throws(FileSystemError) {
         for row in try index.extents(of: number, overlapping: range) {
-            if row.remote != 0 { _ = try index.remoteExtent(row.remote) }
+            if row.remote != 0 {
+                _ = try index.remoteExtent(row.remote)
+                _ = try rows(ofExtent: row)
+            }
             if case .row(let content) = row.place { _ = try index.content(content) }
         }
     }

@@ -174,7 +174,7 @@ package final class Vault: Sendable {
                 defer { index.failsForAbsentPages = false }
                 try state.ensureWritable()
                 state.tree.forgetCleanItems()
-                defer { upkeep.note(changes: state.changeCount) }
+                defer { upkeep.noteChanges(isUrgent: state.isCommitUrgent) }
                 let changes = state.index.changes
                 do throws(FileSystemError) {
                     return try body(&state)

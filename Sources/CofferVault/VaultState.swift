@@ -5,6 +5,12 @@ internal import CofferSystem
 
 /// The state that a vault's lock protects.
 package struct VaultState: ~Copyable {
+    /// The number of rows at which a commit does not wait for the end of its second.
+    private static let urgentChangeCount = 20_000
+    /// The number of bytes that it frees at which it does not wait either; an eighth of the live bytes, if that is
+    /// more.
+    private static let urgentUnfreedByteCount = 32 << 20
+
     /// Names, items, and attributes.
     var tree: ItemTree
     let packs: PackStore
@@ -16,10 +22,14 @@ package struct VaultState: ~Copyable {
     var dead = Dead()
     /// Items with many small ranges, for compaction to unite.
     var fragmented: Set<Int64> = []
+    /// The live bytes of packs when compaction had filled them, by number.
+    var filled: [Int64: Int64] = [:]
     /// Whether all but a few frames of the write-ahead log are in the database.
     var logIsNearlyMoved = false
     /// The number of bytes in packs that died since compaction last looked for waste.
     var deadByteCount: Int64 = 0
+    /// The number of sealed bytes that the next commit frees.
+    var unfreedByteCount = 0
     /// The facts in memory, while changes are exchanged.
     var facts: IndexFactStore?
     /// Whether a commit is being made from the facts without the lock.
@@ -52,7 +62,9 @@ package struct VaultState: ~Copyable {
     struct Discard {
         let pack: Int64
         let position: Int
-        let count: Int
+        var count: Int
+
+        var end: Int { position + count }
     }
 
     init(index: Index, packs: PackStore, orphans: [Int64], space: FreeSpace, readAhead: ReadAhead) {
@@ -70,8 +82,11 @@ package struct VaultState: ~Copyable {
         !tree.dirtyItems.isEmpty || index.changes > 0 || !packs.pending.isEmpty || !packs.isSynced
     }
 
-    /// The approximate number of rows that the next commit will write.
-    var changeCount: Int { index.changes + tree.dirtyItems.count }
+    /// Whether the next commit, which frees what died, should come at once.
+    var isCommitUrgent: Bool {
+        index.changes + tree.dirtyItems.count >= Self.urgentChangeCount
+            || unfreedByteCount >= max(Self.urgentUnfreedByteCount, Int(packs.liveByteCount / 8))
+    }
 
     /// Stops writing if the transaction was rolled back, and drops what belonged to it.
     mutating func noticeRollback() {

@@ -42,6 +42,17 @@ import Testing
         }
     }
 
+    /// Only blocks whose bytes all lie in a range are counted; the last one may be short.
+    @Test(arguments: [
+        (0..<6000, 6000, 0..<6032), (0..<4096, 6000, 0..<4112), (1..<4096, 6000, 4112..<4112),
+        (0..<5999, 6000, 0..<4112), (4096..<6000, 6000, 4112..<6032), (4097..<6000, 6000, 6032..<6032),
+        (4000..<12_000, 20_000, 4112..<8224), (100..<200, 20_000, 0..<0),
+    ])
+    func blocksInARangeAreWhole(range: Range<Int>, total: Int, sealed: Range<Int>) {
+        let found = ExtentLayout.sealedRange(ofBlocksIn: range, total: total)
+        #expect(found == sealed || found.isEmpty && sealed.isEmpty)
+    }
+
     @Test func associatedDataOfABlockIsThatOfTheFormat() {
         var data = BlockAssociatedData(vault: vault, item: item, base: 0x0102_0304_0506_0708)
         let ids = "01" + "000102030405060708090a0b0c0d0e0f" + "101112131415161718191a1b1c1d1e1f"

@@ -127,6 +127,71 @@ import CofferStore
         #expect(vault.state.withLock { Set($0.packs.rows.map(\.number)) } == packs)
     }
 
+    // MARK: Space that comes back without compaction
+
+    /// Overwrites a part of each MiB, and returns the content.
+    private func overwrite(_ part: Range<Int>, of number: Int64, _ content: [UInt8]) throws -> [UInt8] {
+        var content = content
+        let other = Pattern.make(part.count, seed: 8)
+        for start in stride(from: 0, to: content.count, by: 1 << 20) {
+            try vault.put(other, to: number, at: start + part.lowerBound)
+            content.replaceSubrange(start + part.lowerBound..<start + part.upperBound, with: other)
+        }
+        return content
+    }
+
+    @Test(arguments: [0..<600_000, 100_000..<700_000, 400_000..<1 << 20, 4096..<20_480 + 8192])
+    func overwrittenPartsOfExtentsAreFreed(part: Range<Int>) throws {
+        let number = try vault.makeFile("a", Pattern.make(12 << 20, seed: 7))
+        try vault.commit()
+        let before = test.directory.usedByteCount
+        let content = try overwrite(part, of: number, Pattern.make(12 << 20, seed: 7))
+        try vault.commit()
+        // At each end of a part, a block shares its pages with one that is in use.
+        #expect(test.directory.usedByteCount - before < 12 * 20_000 + 200_000)
+        #expect(try vault.damage() == [])
+        let again = try test.on(test.directory.crash(seed: 1)).open()
+        let isSame = try haveSameBytes(again.content(of: number), content)
+        #expect(isSame)
+        #expect(try again.damage() == [])
+    }
+
+    /// A crash before the commit still finds the overwritten bytes.
+    @Test func overwrittenPartsStayUntilTheCommit() throws {
+        let number = try vault.makeFile("a", Pattern.make(12 << 20, seed: 7))
+        try vault.commit()
+        _ = try overwrite(100_000..<700_000, of: number, Pattern.make(12 << 20, seed: 7))
+        for seed in UInt64(0)..<4 {
+            let again = try test.on(test.directory.crash(seed: seed)).open()
+            #expect(try again.damage() == [])
+            #expect(try again.attributes(of: number).size == 12 << 20)
+        }
+    }
+
+    /// Steady rewriting needs half as much space again at most.
+    @Test func rewritingNeedsLittleSpace() throws {
+        let number = try vault.makeFile("a", Pattern.make(96 << 20, seed: 9))
+        try vault.commit()
+        let pieces = (0..<4).map { Pattern.make(256 << 10, seed: 10 + $0) }
+        var random = SplitMix64(seed: 11)
+        var (written, most) = (0, 0)
+        while written < 200 << 20 {
+            let piece = pieces[random.below(4)].prefix(4096 << random.below(7))
+            try vault.put(Array(piece), to: number, at: random.below((96 << 20) / 4096 - 64) * 4096)
+            written += piece.count
+            guard vault.state.withLock({ $0.isCommitUrgent }) else { continue }
+            most = max(most, test.directory.usedByteCount)
+            try vault.commitIndex()
+            _ = try vault.repacking.compact()
+            most = max(most, test.directory.usedByteCount)
+        }
+        #expect(most > 96 << 20)
+        #expect(most < (96 << 20) / 2 * 3)
+        #expect(try vault.damage() == [])
+    }
+
+    // MARK: Packs that are emptied
+
     @Test func sparsePacksAreEmptiedAndRemoved() throws {
         let (number, content) = try makeSparsePacks()
         let before = test.directory.paths.filter { $0.hasPrefix("packs/") }

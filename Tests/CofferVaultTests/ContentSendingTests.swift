@@ -101,6 +101,159 @@ import CofferStore
         #expect(try devices.b.damage() == [])
     }
 
+    /// Only blocks in use can be read of an extent of which a part was overwritten and freed.
+    @Test func anExtentWithFreedPartsIsSent() throws {
+        let devices = try TwoDevices()
+        var content = Pattern.make(3 << 20)
+        let a = try devices.a.makeFile("file", content)
+        try devices.a.commit()
+        let used = devices.testA.directory.usedByteCount
+        for start in [0, 1_500_000] {
+            let other = Pattern.make(500_000, seed: UInt64(start))
+            try devices.a.put(other, to: a, at: start)
+            content.replaceSubrange(start..<start + other.count, with: other)
+        }
+        try devices.a.commit()
+        #expect(devices.testA.directory.usedByteCount < used + 100_000)
+        let b = try devices.b.makeFile("file")
+        try devices.b.receive(try devices.a.send(a, to: devices.remote), as: b)
+        let isSame = try haveSameBytes(devices.b.content(of: b), content)
+        #expect(isSame)
+        #expect(try devices.a.damage() == [])
+        #expect(try devices.b.damage() == [])
+    }
+
+    /// A part is overwritten, and freed, after a sending has begun: the next one takes the file.
+    @Test func aPartThatIsFreedMeanwhileIsNoDamage() throws {
+        let devices = try TwoDevices()
+        let a = try devices.a.makeFile("file", Pattern.make(1 << 20))
+        let remote = devices.remote
+        let sending = try devices.a.beginSending { pack throws(TransferError) in remote.store(pack) }
+        try devices.a.put(Pattern.make(500_000, seed: 1), to: a, at: 100_000)
+        try devices.a.commit()
+        let error = #expect(throws: FileSystemError.self) { try sending.add(a) }
+        if case .stale = error {} else { Issue.record("the sending fails otherwise") }
+        #expect(devices.a.problems.all == [])
+    }
+
+    /// Parts of an extent that were freed here are fetched if a content from elsewhere refers to them again.
+    @Test(arguments: [false, true])
+    func freedPartsAreFetchedWhereTheyComeBack(isMoved: Bool) throws {
+        let devices = try TwoDevices()
+        let content = Pattern.make(3 << 20)
+        let a = try devices.a.makeFile("file", content)
+        let value = try devices.a.send(a, to: devices.remote)
+        let used = devices.testA.directory.usedByteCount
+        var changed = content
+        for start in [0, 1_500_000] {
+            let other = Pattern.make(500_000, seed: UInt64(start))
+            try devices.a.put(other, to: a, at: start)
+            changed.replaceSubrange(start..<start + other.count, with: other)
+        }
+        try devices.a.commit()
+        #expect(devices.testA.directory.usedByteCount < used + 100_000)
+        if isMoved {
+            let rows = try devices.a.state.withLock {
+                try $0.index.extents(of: a, overlapping: 0..<Int64.max).filter { $0.remote != 0 }
+            }
+            for row in rows { try devices.a.contents.move(row) }
+            try devices.a.commit()
+            let places = try devices.a.state.withLock {
+                try $0.index.extents(of: a, overlapping: 0..<Int64.max).map(\.place)
+            }
+            #expect(rows.allSatisfy { !places.contains($0.place) })
+            // The pack from which they were moved is still being written, and stays.
+            #expect(devices.testA.directory.usedByteCount < used + 2_300_000)
+        }
+        let isChanged = try haveSameBytes(devices.a.content(of: a), changed)
+        #expect(isChanged)
+        devices.remote.forgetFetches()
+        try devices.a.receive(value, as: a)
+        let isSame = try haveSameBytes(devices.a.content(of: a), content)
+        #expect(isSame)
+        #expect(devices.remote.state.withLock { !$0.fetches.isEmpty })
+        #expect(try devices.a.indexProblems() == [])
+        try devices.a.commit()
+        #expect(try devices.a.damage() == [])
+    }
+
+    /// A file split from another one has the parts of an extent that the other one no longer has.
+    @Test func partsOfASharedExtentStay() throws {
+        let devices = try TwoDevices()
+        let content = Pattern.make(1 << 20)
+        let a = try devices.a.makeFile("file", content)
+        let value = try devices.a.send(a, to: devices.remote)
+        let copy = try devices.a.makeFile("copy")
+        try devices.a.receive(value, as: copy, like: a)
+        let used = devices.testA.directory.usedByteCount
+        try devices.a.put(Pattern.make(500_000, seed: 1), to: a, at: 100_000)
+        try devices.a.commit()
+        #expect(devices.testA.directory.usedByteCount > used + 400_000)
+        devices.remote.forgetFetches()
+        let isSame = try haveSameBytes(devices.a.content(of: copy), content)
+        #expect(isSame)
+        #expect(devices.remote.state.withLock { $0.fetches.isEmpty })
+        #expect(try devices.a.damage() == [])
+    }
+
+    /// An extent whose ranges one item has under two numbers, as contents that arrive in parts have, stays whole
+    /// for another item.
+    @Test func partsOfAnExtentUnderTwoNumbersStay() throws {
+        let devices = try TwoDevices()
+        var content = Pattern.make(900_000)
+        let a = try devices.a.makeFile("file", content)
+        try devices.a.commit()
+        try devices.a.put(Pattern.make(300_000, seed: 1), to: a, at: 300_000)
+        content.replaceSubrange(300_000..<600_000, with: Pattern.make(300_000, seed: 1))
+        let value = try devices.a.send(a, to: devices.remote)
+        let (old, new) = (try devices.b.makeFile("old"), try devices.b.makeFile("new"))
+        try devices.b.receive(value, as: old)
+        let rows = try devices.b.rows(of: old)
+        let second = try #require(rows.first { $0.offset == 600_000 })
+        try #require(rows.first?.remote == second.remote)
+        try devices.b.changing { state throws(FileSystemError) in
+            let place = try state.index.remoteExtent(second.remote).place
+            try state.index.addLive(-second.length, toRemote: second.remote)
+            var other = second
+            other.remote = try state.index.insertRemoteExtent(place, live: second.length)
+            try state.index.remove(second)
+            try state.index.insert(other)
+        }
+        let isWhole = try haveSameBytes(devices.b.content(of: old), content)
+        #expect(isWhole)
+        try devices.b.receive(value, as: new, like: old)
+        try devices.b.put(Pattern.make(300_000, seed: 2), to: new, at: 600_000)
+        content.replaceSubrange(600_000..<900_000, with: Pattern.make(300_000, seed: 2))
+        try devices.b.truncate(old, to: 0)
+        try devices.b.commit()
+        let isSame = try haveSameBytes(devices.b.content(of: new), content)
+        #expect(isSame)
+        #expect(try devices.b.indexProblems() == [])
+        #expect(try devices.b.damage() == [])
+    }
+
+    /// Extents on a remote are moved with dead parts that are too small to be freed: compaction does not move
+    /// them again and again.
+    @Test func compactionOfSentExtentsEnds() throws {
+        let devices = try TwoDevices()
+        let a = try devices.a.makeFile("file", Pattern.make(48 << 20))
+        _ = try devices.a.send(a, to: devices.remote)
+        let page = Pattern.make(4096, seed: 3)
+        for number in 0..<48 << 20 / 8192 { try devices.a.put(page, to: a, at: number * 8192) }
+        try devices.a.commit()
+        func packs() -> Set<Int64> { devices.a.state.withLock { Set($0.packs.rows.map(\.number)) } }
+        let before = packs()
+        _ = try devices.a.repacking.compact()
+        try devices.a.commit()
+        let after = packs()
+        #expect(before != after)
+        devices.a.state.withLock { $0.fragmented = [] }
+        _ = try devices.a.repacking.compact()
+        try devices.a.commit()
+        #expect(packs() == after)
+        #expect(try devices.a.damage() == [])
+    }
+
     @Test func manySmallFilesShareAPack() throws {
         let devices = try TwoDevices()
         let numbers = try (0..<100).map {

@@ -47,9 +47,7 @@ class Contents:
         require((size, origin) == (content.size, content.origin), "a content that is not its value's")
         result = bytearray(size)
         for entry in entries:
-            plain = self.open_extent(entry, origin)
-            start = entry.offset - entry.base
-            result[entry.offset : entry.end] = plain[start : start + entry.length]
+            result[entry.offset : entry.end] = self.open_extent(entry, origin)
         return bytes(result)
 
     def read_value(self, value):
@@ -111,7 +109,7 @@ class Contents:
             return file.read(length)
 
     def open_extent(self, entry, origin):
-        """The plaintext of an extent ("Extent")."""
+        """The bytes of an entry ("Extent"); the extent's other blocks may be gone."""
         found = self.read_pack(entry.pack, entry.position, entry.sealed_length + entry.hashes_length)
         sealed, beside = found[: entry.sealed_length], found[entry.sealed_length :]
         hashes = leaf_hashes(sealed)
@@ -121,13 +119,15 @@ class Contents:
         content_key = derive(self.keys[entry.epoch], b"content", self.vault + u32(entry.epoch))
         key = derive(content_key, b"item", origin)
         count = -(-entry.total // 4096)
+        first, end = (entry.offset - entry.base) // 4096, -(-(entry.end - entry.base) // 4096)
         blocks = []
-        for number in range(count):
+        for number in range(first, end):
             block = sealed[4112 * number : 4112 * (number + 1)]
             is_last = bytes([number == count - 1])
             associated = b"\1" + self.vault + origin + u64(entry.base) + u64(number) + is_last
             blocks.append(open_sealed(key, entry.prefix + u64(number), associated, block))
-        return b"".join(blocks)
+        start = entry.offset - entry.base - 4096 * first
+        return b"".join(blocks)[start : start + entry.length]
 
 
 def read_entry(cursor):

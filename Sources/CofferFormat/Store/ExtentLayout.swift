@@ -41,6 +41,17 @@ package enum ExtentLayout {
         return sealedOffset(ofBlock: blocks.lowerBound)..<end
     }
 
+    /// The bytes of the sealed extent that the blocks take up of which all bytes lie in a range.
+    ///
+    /// - Parameters:
+    ///   - range: A range of the extent's plaintext, in bytes.
+    ///   - total: The plaintext bytes of the extent.
+    package static func sealedRange(ofBlocksIn range: Range<Int>, total: Int) -> Range<Int> {
+        let end = range.upperBound == total ? blockCount(total) : range.upperBound / blockByteCount
+        let first = blockCount(range.lowerBound)
+        return first < end ? sealedRange(of: first..<end, total: total) : 0..<0
+    }
+
     /// Plaintext bytes of block `number` in an extent of `total` plaintext bytes.
     @inline(__always)
     package static func byteCount(ofBlock number: Int, total: Int) -> Int {

@@ -38,6 +38,8 @@ package final class PackStore {
     private var tailStart = 0
     /// The extents in the tail.
     package private(set) var pending: [PendingExtent] = []
+    /// The number of plaintext bytes in all packs that rows refer to.
+    package private(set) var liveByteCount: Int64 = 0
     /// The number of reads so far.
     private var useCount = 0
     /// The number of bytes written to files since the last `takeDirtyFiles`.
@@ -82,6 +84,7 @@ package final class PackStore {
         self.directory = directory
         self.vault = vault
         for row in rows { packs[row.number] = Pack(row: row, stored: row) }
+        liveByteCount = rows.reduce(0) { $0 + $1.live }
         if isReadOnly { return }
         let known = Set(rows.map(\.id.description))
         do throws(SystemError) {
@@ -196,7 +199,7 @@ package final class PackStore {
 
     private func countContent(_ plaintext: Int64, in number: Int64) {
         packs[number]?.row.written += plaintext
-        packs[number]?.row.live += plaintext
+        addLive(plaintext, to: number)
     }
 
     private func markDirty(_ number: Int64, _ count: Int) {
@@ -325,7 +328,9 @@ package final class PackStore {
 
     /// Changes the number of plaintext bytes of a pack that ranges refer to.
     package func addLive(_ difference: Int64, to number: Int64) {
+        guard packs[number] != nil else { return }
         packs[number]?.row.live += difference
+        liveByteCount += difference
     }
 
     /// The disk space of a pack that no range refers to any more, in bytes.

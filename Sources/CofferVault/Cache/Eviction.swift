@@ -144,8 +144,9 @@ extension Cache {
             }
             let isShared = try state.index.remoteExtent(row.remote).live > count
             vault.remoteReads.forget(row)
-            for row in rows { try state.dropLocal(row, row.length, keepsBytes: true) }
-            if !isShared { state.discard(row) }
+            for row in rows { try state.dropLocal(row, row.length) }
+            state.deadByteCount += count
+            if !isShared { state.discard(row, row.base..<row.base + row.total) }
             return count
         }
     }

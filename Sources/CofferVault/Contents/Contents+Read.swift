@@ -74,7 +74,7 @@ extension Contents {
     ) throws(FileSystemError) -> Int? {
         guard offset >= 0, count > 0 else { return 0 }
         let wanted = offset..<offset + Int64(count)
-        for attempt in 0..<Self.attemptCount {
+        for _ in 0..<Self.attemptCount {
             let (id, size, extents): (ItemID, Int64, [SealedExtent])
             do throws(FileSystemError) {
                 (id, size, extents) = try lookUp(wanted, of: number, isScattered)
@@ -126,7 +126,7 @@ extension Contents {
                     }
                     throw error
                 }
-                if attempt < Self.attemptCount - 1, again.map(\.row) != extents.map(\.row) { continue }
+                if again.map(\.row) != extents.map(\.row) { continue }
                 report(error, number, range, isAtRemote: again.contains { $0.remotePlace != nil })
                 throw error
             }

@@ -91,8 +91,16 @@ extension Contents {
                 try state.index.remove(row)
                 try state.index.insert(kept)
             }
-            for row in old { try state.dropLocal(row, row.length, keepsBytes: true) }
-            if live < row.total { state.packs.drop(pack, at: Int(position), row.total - live) }
+            for row in old { try state.dropLocal(row, row.length) }
+            if live == row.total { return }
+            state.packs.drop(pack, at: Int(position), row.total - live)
+            var moved = row
+            moved.place = new
+            let dead = RangeSet(row.base..<row.base + row.total)
+                .subtracting(RangeSet(old.map { $0.offset..<$0.end }))
+            for range in dead.ranges where range.count >= Compaction.discardedByteCountMin {
+                state.discard(moved, range)
+            }
         }
     }
 
@@ -114,17 +122,26 @@ extension Contents {
                     try file.read(into: &bytes, at: Int(position))
                 }
             }
-            let place = try vault.reading { state throws(FileSystemError) -> SealedPlace? in
+            let (rows, hash, origin) = try vault.reading { state throws(FileSystemError) in
+                let rows = try state.rows(ofExtent: row).filter {
+                    $0.place == row.place && $0.remote == row.remote
+                }
                 // It may have been overwritten and forgotten in the meantime.
-                guard
-                    try state.rows(ofExtent: row).contains(where: {
-                        $0.place == row.place && $0.remote == row.remote
-                    })
-                else { return nil }
-                return try state.index.remoteExtent(row.remote).place
+                if rows.isEmpty { throw .stale }
+                let place = try state.index.remoteExtent(row.remote).place
+                return (rows, place.hash, try state.tree.peek(row.item).origin)
             }
-            guard let place, count == sealed.count, unsafe RemoteHash.extent(sealed.span.bytes) == place.hash
-            else { return }
+            guard count == sealed.count else { return }
+            if unsafe RemoteHash.extent(sealed.span.bytes) != hash {
+                // Parts without references may be gone.
+                let scratch = vault.buffers.take()
+                defer { vault.buffers.giveBack(scratch) }
+                for row in rows {
+                    try fill(
+                        scratch.sealed, at: 0, with: row.offset..<row.end, of: origin,
+                        from: [SealedExtent(row: row, source: .bytes(sealed))])
+                }
+            }
             try store(row, inPlaceOf: row.place) { unsafe $0.copy(sealed.span.bytes, to: 0) }
         } catch {
             // A damaged or changed extent stays as it is.

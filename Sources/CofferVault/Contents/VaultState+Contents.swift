@@ -54,50 +54,57 @@ extension VaultState {
                 try index.insert(right)
             }
             item.row.allocated -= Int64(removed.count)
-            try drop(row, Int64(removed.count))
+            try drop(row, removed)
         }
     }
 
     /// Counts bytes of an extent as dead.
     ///
-    /// - Parameter keepsBytes: Whether they must stay in their pack in any case.
+    /// - Parameters:
+    ///   - range: The part of the range that `row` describes, in the item.
+    ///   - keepsBytes: Whether they must stay in their pack in any case.
     mutating func drop(
-        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool = false
+        _ row: ExtentRow, _ range: Range<Int64>, keepsBytes: Bool = false
     ) throws(FileSystemError) {
-        var isShared = keepsBytes
-        if row.remote != 0 {
-            let live = try index.addLive(-count, toRemote: row.remote)
-            isShared = isShared || live > 0
+        let isOnRemote = row.remote != 0
+        let live = isOnRemote ? try index.addLive(-Int64(range.count), toRemote: row.remote) : 0
+        try dropLocal(row, Int64(range.count))
+        if case .pack = row.place { deadByteCount += Int64(range.count) }
+        if keepsBytes || row.place == .remote { return }
+        if isOnRemote ? live == 0 : range.count == row.total {
+            if row.total >= Compaction.discardedByteCountMin {
+                discard(row, row.base..<row.base + row.total)
+            }
+        } else if range.count >= Compaction.discardedByteCountMin {
+            // Items share only extents that are on a remote.
+            let own = live > 0 ? try rows(ofExtent: row).filter { $0.remote == row.remote } : []
+            if own.reduce(0, { $0 + $1.length }) == live { discard(row, range) }
         }
-        try dropLocal(row, count, keepsBytes: isShared)
     }
 
-    /// Counts bytes of an extent on this device as dead.
-    ///
-    /// - Parameter keepsBytes: Whether other ranges may refer to the same bytes of a pack; items share only
-    ///   extents that are on a remote.
-    mutating func dropLocal(
-        _ row: ExtentRow, _ count: Int64, keepsBytes: Bool
-    ) throws(FileSystemError) {
+    /// Takes bytes of an extent on this device from those that are in use, and keeps them in their pack.
+    mutating func dropLocal(_ row: ExtentRow, _ count: Int64) throws(FileSystemError) {
         switch row.place {
         case .remote: break
         case .pack(let pack, let position):
             packs.drop(pack, at: Int(position), count)
-            deadByteCount += count
-            if !keepsBytes, count == row.total, count >= Compaction.smallByteCount { discard(row) }
         case .row(let content):
             try index.addLive(-count, toContent: content)
         }
     }
 
-    /// Frees the disk space of an extent that nothing refers to, after the next commit.
-    mutating func discard(_ row: ExtentRow) {
+    /// Frees the disk space of the blocks of an extent that lie in a range of its item, after the next commit.
+    mutating func discard(_ row: ExtentRow, _ range: Range<Int64>) {
         // An extent in the tail is in no file yet, and if the tail moves into rows, another extent gets its place.
         guard case .pack(let pack, let position) = row.place, !packs.isInTail(pack, at: Int(position)) else {
             return
         }
-        let count = ExtentLayout.sealedByteCount(Int(row.total))
-        discards.append(.init(pack: pack, position: Int(position), count: count))
+        let dead = ExtentLayout.sealedRange(
+            ofBlocksIn: Int(range.lowerBound - row.base)..<Int(range.upperBound - row.base),
+            total: Int(row.total))
+        guard !dead.isEmpty else { return }
+        unfreedByteCount += dead.count
+        discards.append(.init(pack: pack, position: Int(position) + dead.lowerBound, count: dead.count))
     }
 
     /// Changes the size: shrinking discards the content after the new end, growing adds a hole.

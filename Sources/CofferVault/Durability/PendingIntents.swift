@@ -69,7 +69,7 @@ extension VaultState {
     /// Whether all changes since the last record fit the next one, except for what `fill` finds.
     var isLoggable: Bool {
         tree.intents.isWhole && index.changes == tree.intents.accountedChanges && !index.hasNewNumbers
-            && packs.isSynced && tree.orphansAreStored && discards.isEmpty
+            && packs.isSynced && tree.orphansAreStored
     }
 
     /// Builds the body of the next record.

@@ -183,6 +183,7 @@ extension Vault {
         state.dead.packs += removed
         state.dead.discards += state.discards
         state.discards = []
+        state.unfreedByteCount = 0
         state.dead.removes = state.dead.removes || state.tree.removes
         state.tree.removes = false
     }
@@ -228,8 +229,11 @@ extension Vault {
             defer { state.dead = VaultState.Dead() }
             return state.dead
         }
-        for discard in dead.discards {
-            let file = state.withLock { try? $0.packs.openFile(discard.pack) }
+        for discard in Self.joined(dead.discards) {
+            // Packs without rows are removed as a whole.
+            let file = state.withLock { state in
+                state.packs.id(of: discard.pack) == nil ? nil : try? state.packs.openFile(discard.pack)
+            }
             file?.discard(at: discard.position, count: discard.count)
         }
         for pack in dead.packs {
@@ -240,6 +244,19 @@ extension Vault {
             }
         }
         return !dead.discards.isEmpty
+    }
+
+    /// The same bytes in as few pieces as possible: a block shares pages with its neighbours.
+    private static func joined(_ discards: [VaultState.Discard]) -> [VaultState.Discard] {
+        var joined: [VaultState.Discard] = []
+        for discard in discards.sorted(by: { ($0.pack, $0.position) < ($1.pack, $1.position) }) {
+            if let last = joined.last, last.pack == discard.pack, last.end == discard.position {
+                joined[joined.count - 1].count += discard.count
+            } else {
+                joined.append(discard)
+            }
+        }
+        return joined
     }
 
     /// Stops all writing: committed data stays readable, and nothing that may be wrong is committed.

@@ -58,7 +58,7 @@ extension Vault {
                 """)
         }
         guard count > 0, !isReadOnly else { return }
-        upkeep.note(changes: count)
+        upkeep.noteChanges(isUrgent: false)
         do throws(FileSystemError) {
             try commitAlone(intents)
         } catch {

@@ -5,10 +5,17 @@ internal import CofferSystem
 
 /// New rows of a file that replace old ones, and share the bytes that are already on this device.
 private struct ContentExchange {
-    private var here: [NoncePrefix: ExtentRow] = [:]
+    private var here: [NoncePrefix: Held] = [:]
     private var numbers: [Extent: Int64] = [:]
     /// Places on this device that new rows refer to.
     private(set) var used: Set<ExtentRow.Place> = []
+
+    /// An extent that the new content may share.
+    private struct Held {
+        let row: ExtentRow
+        /// The ranges of the item that refer to its place; other blocks may be gone from there.
+        var ranges: RangeSet<Int64>
+    }
 
     /// Identifies the sealed extent on a remote that ranges belong to.
     private struct Extent: Hashable {
@@ -19,8 +26,11 @@ private struct ContentExchange {
     /// Adds rows whose extents the new content may share.
     mutating func offer(_ rows: [ExtentRow]) {
         for row in rows where row.remote != 0 {
-            if let known = here[row.prefix], known.place != .remote { continue }
-            here[row.prefix] = row
+            if let known = here[row.prefix], known.row.place == row.place {
+                here[row.prefix]?.ranges.insert(contentsOf: row.offset..<row.end)
+            } else if here[row.prefix]?.row.place ?? .remote == .remote {
+                here[row.prefix] = Held(row: row, ranges: RangeSet(row.offset..<row.end))
+            }
         }
     }
 
@@ -29,14 +39,14 @@ private struct ContentExchange {
         for entry: ContentEntry, of item: Int64, _ state: borrowing VaultState
     ) throws(FileSystemError) -> ExtentRow {
         var row = ExtentRow(item: item, entry, remote: 0)
-        if let found = here[row.prefix], found.base == row.base, found.total == row.total,
-            found.epoch == row.epoch
+        if let held = here[row.prefix], case let found = held.row, found.base == row.base,
+            found.total == row.total, found.epoch == row.epoch
         {
             let place = try state.index.remoteExtent(found.remote).place
             // The local bytes match this hash: they were hashed when they were fetched or sent.
             if place.hash == entry.place.hash {
                 if place != entry.place { try state.index.moveRemoteExtent(found.remote, to: entry.place) }
-                row.place = found.place
+                if held.ranges.isSuperset(of: RangeSet(row.offset..<row.end)) { row.place = found.place }
                 row.remote = found.remote
             }
         }
@@ -94,7 +104,7 @@ extension VaultState {
             item.row.allocated += row.length
         }
         // Do this last, so that nothing that stays is freed in between.
-        for row in old { try drop(row, row.length, keepsBytes: exchange.used.contains(row.place)) }
+        for row in old { try drop(row, row.offset..<row.end, keepsBytes: exchange.used.contains(row.place)) }
         item.row.size = content.value.size
         item.row.origin = content.value.origin
         try replacePages(of: item, with: content)

@@ -20,11 +20,12 @@ extension Outgoing {
         return Sending(vault, reader, deliver: deliver)
     }
 
-    /// Whether the item still refers to an extent at the same place.
-    func refers(to row: ExtentRow) throws(FileSystemError) -> Bool {
-        try vault.reading { state throws(FileSystemError) in
-            try state.rows(ofExtent: row).contains { $0.place == row.place }
-        }
+    /// Whether the item still refers to all of some ranges of an extent at the same place.
+    func refers(to ranges: [ExtentRow]) throws(FileSystemError) -> Bool {
+        guard let first = ranges.first else { return false }
+        let rows = try vault.reading { state throws(FileSystemError) in try state.rows(ofExtent: first) }
+        let live = RangeSet(rows.filter { $0.place == first.place }.map { $0.offset..<$0.end })
+        return live.isSuperset(of: RangeSet(ranges.map { $0.offset..<$0.end }))
     }
 
     /// Records extents that were sent to the remote, as far as ranges still refer to them.

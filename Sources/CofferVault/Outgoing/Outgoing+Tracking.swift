@@ -49,7 +49,7 @@ extension Outgoing {
         } else {
             state.tree.touch(root, [.mode, .times])
         }
-        vault.upkeep.note(changes: state.changeCount)
+        vault.upkeep.noteChanges(isUrgent: state.isCommitUrgent)
         return reader
     }
 

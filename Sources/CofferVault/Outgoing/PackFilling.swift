@@ -8,6 +8,8 @@ final class PackFilling: Sendable {
     /// An extent, and its place in the pack, where room for the hashes of its leaves follows it.
     struct Extent: Sendable {
         let row: ExtentRow
+        /// All ranges that refer to it; its other blocks may be gone.
+        let live: [ExtentRow]
         /// The id under which it is sealed.
         let origin: ItemID
         /// The file to read it from; nil if its bytes are already in the pack.
@@ -76,10 +78,11 @@ final class PackFilling: Sendable {
             // An extent that cannot be decrypted here could not be decrypted anywhere.
             let scratch = vault.buffers.take()
             defer { vault.buffers.giveBack(scratch) }
-            let whole = extent.row.whole
-            try vault.contents.fill(
-                scratch.sealed, at: 0, with: whole.offset..<whole.end, of: extent.origin,
-                from: [SealedExtent(row: whole, source: .buffer(buffer, place: place.lowerBound, from: 0))])
+            for row in extent.live {
+                try vault.contents.fill(
+                    scratch.sealed, at: 0, with: row.offset..<row.end, of: extent.origin,
+                    from: [SealedExtent(row: row, source: .buffer(buffer, place: place.lowerBound, from: 0))])
+            }
         } catch {
             let all = place.lowerBound..<place.lowerBound + ExtentLayout.remoteByteCount(total)
             buffer.withMutableBytes(all) { $0.zero() }

@@ -25,6 +25,8 @@ package final class Sending {
 
     /// The number of packs that are uploaded at a time, besides the one being built.
     private static let underWayMax = 2
+    /// The number of ranges that are looked up at a time.
+    private static let rangeBatchCount = 32
 
     private let vault: Vault
     private let reader: ContentReader
@@ -130,13 +132,38 @@ package final class Sending {
     /// Reserves space for an extent in a pack.
     private func add(_ row: ExtentRow, _ item: ItemRow) throws(FileSystemError) {
         let count = ExtentLayout.sealedByteCount(Int(row.total))
-        let (file, bytes) = try source(of: row, count)
+        let live = try ranges(ofExtent: row)
+        let (file, bytes): (PackFile?, [UInt8]?)
+        do throws(FileSystemError) {
+            (file, bytes) = try source(of: row, count)
+        } catch {
+            if case .damaged = error, try !vault.outgoing.refers(to: live) { throw .stale }
+            throw error
+        }
         let room = ExtentLayout.remoteByteCount(Int(row.total))
         if extents?.hasRoom(for: room) == false { try deliverExtents() }
         if extents == nil { extents = newPack() }
         guard let position = extents?.reserve(room) else { return }
         if let bytes { extents?.buffer.copy(unsafe bytes.span.bytes, to: position) }
-        waiting.append(PackFilling.Extent(row: row, origin: item.origin, file: file, position: position))
+        waiting.append(
+            PackFilling.Extent(
+                row: row, live: live, origin: item.origin, file: file, position: position
+            ))
+    }
+
+    /// All ranges that refer to the extent of a range.
+    private func ranges(ofExtent row: ExtentRow) throws(FileSystemError) -> [ExtentRow] {
+        if row.length == row.total { return [row] }
+        var ranges: [ExtentRow] = []
+        var after = row.base - 1
+        while true {
+            let found = try reader.extents(of: row.item, after: after, limit: Self.rangeBatchCount)
+            for range in found.map(\.row) where range.isOfSameExtent(as: row) { ranges.append(range) }
+            guard found.count == Self.rangeBatchCount, let last = found.last?.row.offset,
+                last < row.base + row.total
+            else { return ranges }
+            after = last
+        }
     }
 
     /// The file or the bytes of a sealed extent.
@@ -161,7 +188,7 @@ package final class Sending {
         guard let pack = extents, !waiting.isEmpty else { return }
         let all = waiting
         waiting = []
-        var failure: (FileSystemError, ExtentRow)?
+        var failure: (FileSystemError, PackFilling.Extent)?
         for (extent, outcome) in zip(all, PackFilling(all, into: pack.buffer, in: vault).run()) {
             switch outcome {
             case .success(let hash):
@@ -169,16 +196,17 @@ package final class Sending {
                 let place = SealedPlace(pack: pack.id, position: position, hash: hash)
                 sent.append(SentExtent(row: row, place: place))
                 recent[row.prefix] = (row.base + row.total, place)
-            case .failure(let error): failure = failure ?? (error, extent.row)
+            case .failure(let error): failure = failure ?? (error, extent)
             }
         }
-        if let (error, row) = failure { try fail(error, row) }
+        if let (error, extent) = failure { try fail(error, extent) }
     }
 
-    private func fail(_ error: FileSystemError, _ row: ExtentRow) throws(FileSystemError) {
+    private func fail(_ error: FileSystemError, _ extent: PackFilling.Extent) throws(FileSystemError) {
         guard case .damaged = error else { throw error }
-        // If the range was overwritten in the meantime, its bytes may be gone.
-        if try !vault.outgoing.refers(to: row) { throw .stale }
+        // If a part was overwritten in the meantime, its bytes may be gone.
+        if try !vault.outgoing.refers(to: extent.live) { throw .stale }
+        let row = extent.row
         vault.contents.report(error, row.item, row.offset..<row.end)
         throw error
     }
@@ -259,16 +287,6 @@ extension Identifier {
     static func made(at time: Int64) -> Identifier {
         let milliseconds = UInt64(max(0, time / 1_000_000))
         return Identifier(low: Random.number(), high: milliseconds << 16 | Random.number() >> 48)
-    }
-}
-
-extension ExtentRow {
-    /// The range that covers the whole extent.
-    var whole: ExtentRow {
-        var row = self
-        row.offset = base
-        row.length = total
-        return row
     }
 }
 

@@ -12,14 +12,16 @@ enum Compaction {
     static let smallByteCount: Int64 = 64 << 10
     /// The number of small ranges that a file may have before they are united.
     static let smallRangesMax = 64
+    /// The number of plaintext bytes from which a dead part of an extent is returned to the disk by itself.
+    static let discardedByteCountMin: Int64 = 16 << 10
     /// How much disk space packs may waste, in percent of the live bytes, before some are emptied; and after
     /// that.
     static let wastePercentMax = 20, wastePercentLeft = 10
     /// The number of wasted bytes that makes emptying packs worthwhile.
     static let wasteByteCountMin = 8 << 20
-    /// The minimum number of bytes to move before the packs that contained them are removed; an eighth of the
-    /// live bytes, if that is more.
-    static let movedByteCountMin = 64 << 20
+    /// The minimum number of bytes to move before the packs that contained them are removed; a sixteenth of
+    /// the live bytes, if that is more.
+    static let movedByteCountMin = 16 << 20
     /// The number of bytes that must die before the next search for waste.
     static let deadByteCountMin: Int64 = 8 << 20
     /// How long a file must have been left alone, in nanoseconds.
@@ -93,8 +95,15 @@ extension Repacking {
             let packs = wastefulPacks(beyond: percent, except: tried)
             if packs.isEmpty { return }
             let timer = LogTimer(.info)
+            let known = vault.state.withLock { Set($0.packs.rows.map(\.number)) }
             try empty(packs)
             try vault.commitIndex()
+            vault.state.withLock { state in
+                let rows = state.packs.rows
+                for pack in rows where !known.contains(pack.number) { state.filled[pack.number] = pack.live }
+                state.filled = state.filled.filter { number, _ in rows.contains { $0.number == number } }
+            }
+            try vault.moveLog()
             DebugLog.log(.info, .space, "vault \(id: vault.id.high): \(packs.count) packs emptied, \(timer)")
             tried.formUnion(packs)
             percent = Compaction.wastePercentLeft
@@ -119,12 +128,17 @@ extension Repacking {
     /// The packs that waste most of their space, to be emptied next; none unless all packs together waste too
     /// much.
     ///
-    /// Asks the disk, as wasted whole pages have already been returned to it.
+    /// Asks the disk, as wasted whole pages have already been returned to it. Packs that compaction has filled
+    /// wait until a quarter of their bytes has died: extents on a remote are moved as they are, with dead parts
+    /// that are too small to be freed.
     private func wastefulPacks(beyond percent: Int, except tried: Set<Int64>) -> Set<Int64> {
-        let (packs, current) = vault.state.withLock { ($0.packs.rows, $0.packs.currentNumber) }
+        let (packs, current, filled) = vault.state.withLock {
+            ($0.packs.rows, $0.packs.currentNumber, $0.filled)
+        }
         let live = Int(packs.reduce(0) { $0 + $1.live })
         var found: [(pack: PackRow, waste: Int)] = []
         for pack in packs where pack.live > 0 && pack.live < pack.written && pack.number != current {
+            if let filled = filled[pack.number], pack.live > filled / 4 * 3 { continue }
             // A missing pack is reported when it is read.
             let waste = try? vault.state.withLock { state throws(FileSystemError) in
                 try state.packs.wastedByteCount(of: pack.number)
@@ -133,7 +147,7 @@ extension Repacking {
         }
         var waste = found.reduce(0) { $0 + $1.waste }
         let limit = max(Compaction.wasteByteCountMin, live / 100 * percent)
-        var room = max(Compaction.movedByteCountMin, live / 8)
+        var room = max(Compaction.movedByteCountMin, live / 16)
         found.sort { $0.waste * Int($1.pack.live) > $1.waste * Int($0.pack.live) }
         var wasteful: Set<Int64> = []
         for (pack, packWaste) in found where waste > limit && room > 0 {

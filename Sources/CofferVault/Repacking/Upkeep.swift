@@ -15,18 +15,14 @@ final class Upkeep: Sendable {
         var threads: [Thread] = []
     }
 
-    /// The number of rows at which a commit does not wait for the end of its second.
-    private static let urgentChangeCount = 20_000
-
     private static let breath: Int64 = 1_000_000
     /// How long to wait for room on a full disk, in nanoseconds.
     private static let roomPause: Int64 = 5_000_000_000
 
     let work = Condition(Work(), rank: .leaf)
 
-    /// Records that there is something to commit.
-    func note(changes: Int) {
-        let isUrgent = changes >= Self.urgentChangeCount
+    /// Records that there is something to commit: at once, or at the end of its second.
+    func noteChanges(isUrgent: Bool) {
         let wakes = work.withLock { work in
             let wakes = !work.hasChanges || (isUrgent && !work.isUrgent)
             work.hasChanges = true
@@ -110,7 +106,10 @@ extension Vault {
                 try commitIndex()
             } catch {
                 problems.add("Changes could not be stored yet: \(error.summary)", about: .storing(id))
-                if state.withLock({ $0.stopped == nil }) { upkeep.work.withLock { $0.hasChanges = true } }
+                guard state.withLock({ $0.stopped == nil }) else { continue }
+                // On a full disk, programs that try again must not make commits follow one another.
+                _ = upkeep.work.wait(nanoseconds: Self.second) { $0.isStopped ? true : nil }
+                upkeep.work.withLock { $0.hasChanges = true }
             }
         }
     }

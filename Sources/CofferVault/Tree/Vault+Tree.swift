@@ -238,7 +238,7 @@ extension Vault {
         do throws(FileSystemError) {
             try looking { state throws(FileSystemError) in
                 guard state.stopped == nil, try state.tree.recordAccess(number) else { return }
-                upkeep.note(changes: state.changeCount)
+                upkeep.noteChanges(isUrgent: state.isCommitUrgent)
             }
         } catch {
             if case .pageAbsent = error { return false }
@@ -336,7 +336,7 @@ extension Vault {
             index.failsForAbsentPages = false
             do throws(FileSystemError) {
                 try state.erase(item)
-                upkeep.note(changes: state.changeCount)
+                upkeep.noteChanges(isUrgent: state.isCommitUrgent)
             } catch {
                 state.stopped =
                     state.stopped ?? "an item without a name could not be removed (\(error.summary))"
