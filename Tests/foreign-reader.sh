@@ -47,6 +47,13 @@ at_least() {
         END { exit !found }' "$work/facts" || stop "$2: fewer than $1"
 }
 
+# partly FOLDER: a file of which a part was overwritten once it was stored, so that blocks of its extents are gone.
+partly() {
+    head -c 3000000 /dev/urandom >"$1/partly" && command sync -f "$1" &&
+        head -c 400000 /dev/urandom |
+        dd of="$1/partly" bs=400000 seek=3 iflag=fullblock conv=notrunc status=none && command sync -f "$1"
+}
+
 # sync NAME…: each has all of the others.
 sync() {
     local name
@@ -71,6 +78,7 @@ for name in Alice Bob Carol; do
     holds "$name has a profile and a mount" begin_person "${name,,}" "$name" 'laptop (old)/2 of Alice, Bob, Carol'
 done
 mkdir "$alice" && printf 'first' >"$alice/first.txt" || stop 'there is no vault'
+partly "$alice" || stop 'Alice cannot write'
 holds 'the vault is at the folder' person alice remote add Plans "file://$remote"
 holds 'Bob joins' join bob
 holds 'Carol joins' join carol
@@ -210,6 +218,7 @@ holds "$(wc -l <"$work/read") files are the same, and the digests of all rows ar
 begin_person dan Dan desk >/dev/null || stop 'Dan has no mount'
 personal=$work/dan/mount/Personal
 mkdir "$personal/folder" && head -c 3000000 /dev/urandom >"$personal/folder/large" || stop 'Dan cannot write'
+partly "$personal" || stop 'Dan cannot write'
 command sync -f "$personal" && python3 "$reader/listing.py" "$personal" >"$work/mount" || stop 'the mount cannot be listed'
 python3 - "$personal/synced" "$(head -1 "$work/dan/profile/lock")" >>"$work/mount" <<'END' || stop 'a file cannot be synced'
 import hashlib, os, signal, sys
