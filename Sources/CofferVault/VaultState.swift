@@ -22,8 +22,6 @@ package struct VaultState: ~Copyable {
     var dead = Dead()
     /// Items with many small ranges, for compaction to unite.
     var fragmented: Set<Int64> = []
-    /// The live bytes of packs when compaction had filled them, by number.
-    var filled: [Int64: Int64] = [:]
     /// Whether all but a few frames of the write-ahead log are in the database.
     var logIsNearlyMoved = false
     /// The number of bytes in packs that died since compaction last looked for waste.

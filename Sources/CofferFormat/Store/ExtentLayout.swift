@@ -41,7 +41,7 @@ package enum ExtentLayout {
         return sealedOffset(ofBlock: blocks.lowerBound)..<end
     }
 
-    /// The bytes of the sealed extent that the blocks take up of which all bytes lie in a range.
+    /// The part of the sealed extent that is taken up by the blocks that lie wholly in a range.
     ///
     /// - Parameters:
     ///   - range: A range of the extent's plaintext, in bytes.

@@ -69,6 +69,8 @@ package final class PackStore {
         var isDirty = false
         /// The number of extents that may not be in the file yet.
         var inFlight = 0
+        /// The number of plaintext bytes that were dead when they came, and are not freed.
+        var deadFromStart: Int64 = 0
         /// The number of the read that used it last; 0 if there was none since the store was opened.
         var lastUse = 0
     }
@@ -333,13 +335,20 @@ package final class PackStore {
         liveByteCount += difference
     }
 
-    /// The disk space of a pack that no range refers to any more, in bytes.
+    /// Records plaintext bytes of a pack that were dead when their extent was placed, and are not freed.
+    package func noteDeadFromStart(_ count: Int64, in number: Int64) {
+        packs[number]?.deadFromStart += count
+    }
+
+    /// The disk space of a pack that moving its extents would free, in bytes.
     ///
-    /// Does not count whole pages that were returned to the disk, nor a file system's overhead.
+    /// Does not count whole pages that were returned to the disk, a file system's overhead, nor what would be moved
+    /// as well, as far as that is known since the store was opened.
     package func wastedByteCount(of number: Int64) throws(FileSystemError) -> Int {
-        guard let row = packs[number]?.row else { return 0 }
-        let needed = ExtentLayout.sealedByteCount(Int(row.live))
-        let dead = ExtentLayout.sealedByteCount(Int(row.written - row.live))
+        guard let pack = packs[number] else { return 0 }
+        let stays = pack.row.live + pack.deadFromStart
+        let needed = ExtentLayout.sealedByteCount(Int(stays))
+        let dead = ExtentLayout.sealedByteCount(Int(max(0, pack.row.written - stays)))
         return max(0, min(dead, try openFile(number).allocatedByteCount() - needed))
     }
 

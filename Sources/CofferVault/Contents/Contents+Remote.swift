@@ -98,8 +98,9 @@ extension Contents {
             moved.place = new
             let dead = RangeSet(row.base..<row.base + row.total)
                 .subtracting(RangeSet(old.map { $0.offset..<$0.end }))
-            for range in dead.ranges where range.count >= Compaction.discardedByteCountMin {
-                state.discard(moved, range)
+            for range in dead.ranges
+            where range.count < Compaction.discardedByteCountMin || !state.discard(moved, range) {
+                state.packs.noteDeadFromStart(Int64(range.count), in: pack)
             }
         }
     }

@@ -94,17 +94,21 @@ extension VaultState {
     }
 
     /// Frees the disk space of the blocks of an extent that lie in a range of its item, after the next commit.
-    mutating func discard(_ row: ExtentRow, _ range: Range<Int64>) {
+    ///
+    /// - Returns: Whether it does.
+    @discardableResult
+    mutating func discard(_ row: ExtentRow, _ range: Range<Int64>) -> Bool {
         // An extent in the tail is in no file yet, and if the tail moves into rows, another extent gets its place.
         guard case .pack(let pack, let position) = row.place, !packs.isInTail(pack, at: Int(position)) else {
-            return
+            return false
         }
         let dead = ExtentLayout.sealedRange(
             ofBlocksIn: Int(range.lowerBound - row.base)..<Int(range.upperBound - row.base),
             total: Int(row.total))
-        guard !dead.isEmpty else { return }
+        guard !dead.isEmpty else { return false }
         unfreedByteCount += dead.count
         discards.append(.init(pack: pack, position: Int(position) + dead.lowerBound, count: dead.count))
+        return true
     }
 
     /// Changes the size: shrinking discards the content after the new end, growing adds a hole.

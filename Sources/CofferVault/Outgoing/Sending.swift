@@ -145,10 +145,7 @@ package final class Sending {
         if extents == nil { extents = newPack() }
         guard let position = extents?.reserve(room) else { return }
         if let bytes { extents?.buffer.copy(unsafe bytes.span.bytes, to: position) }
-        waiting.append(
-            PackFilling.Extent(
-                row: row, live: live, origin: item.origin, file: file, position: position
-            ))
+        waiting.append(.init(row: row, live: live, origin: item.origin, file: file, position: position))
     }
 
     /// All ranges that refer to the extent of a range.

@@ -95,14 +95,8 @@ extension Repacking {
             let packs = wastefulPacks(beyond: percent, except: tried)
             if packs.isEmpty { return }
             let timer = LogTimer(.info)
-            let known = vault.state.withLock { Set($0.packs.rows.map(\.number)) }
             try empty(packs)
             try vault.commitIndex()
-            vault.state.withLock { state in
-                let rows = state.packs.rows
-                for pack in rows where !known.contains(pack.number) { state.filled[pack.number] = pack.live }
-                state.filled = state.filled.filter { number, _ in rows.contains { $0.number == number } }
-            }
             try vault.moveLog()
             DebugLog.log(.info, .space, "vault \(id: vault.id.high): \(packs.count) packs emptied, \(timer)")
             tried.formUnion(packs)
@@ -128,17 +122,12 @@ extension Repacking {
     /// The packs that waste most of their space, to be emptied next; none unless all packs together waste too
     /// much.
     ///
-    /// Asks the disk, as wasted whole pages have already been returned to it. Packs that compaction has filled
-    /// wait until a quarter of their bytes has died: extents on a remote are moved as they are, with dead parts
-    /// that are too small to be freed.
+    /// Asks the disk, as wasted whole pages have already been returned to it.
     private func wastefulPacks(beyond percent: Int, except tried: Set<Int64>) -> Set<Int64> {
-        let (packs, current, filled) = vault.state.withLock {
-            ($0.packs.rows, $0.packs.currentNumber, $0.filled)
-        }
+        let (packs, current) = vault.state.withLock { ($0.packs.rows, $0.packs.currentNumber) }
         let live = Int(packs.reduce(0) { $0 + $1.live })
         var found: [(pack: PackRow, waste: Int)] = []
         for pack in packs where pack.live > 0 && pack.live < pack.written && pack.number != current {
-            if let filled = filled[pack.number], pack.live > filled / 4 * 3 { continue }
             // A missing pack is reported when it is read.
             let waste = try? vault.state.withLock { state throws(FileSystemError) in
                 try state.packs.wastedByteCount(of: pack.number)
