@@ -15,6 +15,9 @@ final class Notifier: Sendable {
         let change: VaultChange
     }
 
+    /// How long the first attempt to make the kernel forget an outdated file waits, and the longest, in nanoseconds.
+    static let pauses: ClosedRange<Int64> = 100_000_000...5_000_000_000
+
     private struct Work {
         var waiting: [Change] = []
         var known: Set<Change> = []
@@ -23,6 +26,9 @@ final class Notifier: Sendable {
         var isBusy = false
         /// The number of batches of vault changes that have begun and not ended.
         var begun = 0
+        /// Files whose times the kernel may show as they were, with the names to forget.
+        var outdated: [Node: Set<Vault.Name>] = [:]
+        var pause = pauses.lowerBound
         var cache: KernelCache?
         var isStopped = false
         var hasEnded = true
@@ -33,6 +39,7 @@ final class Notifier: Sendable {
     private let lookups: LookupTable
     private let work = Condition(Work(), rank: .leaf)
     private let active = Atomic(false)
+    private let hasOutdated = Atomic(false)
 
     init(_ lookups: LookupTable) {
         self.lookups = lookups
@@ -55,11 +62,13 @@ final class Notifier: Sendable {
         update { $0.begun -= 1 }
     }
 
-    private func update(_ body: (inout Work) -> Void) {
+    private func update<Result>(_ body: (inout Work) -> Result) -> Result {
         work.update { work in
-            body(&work)
+            let result = body(&work)
             let isActive = work.begun > 0 || work.isBusy || !work.waiting.isEmpty
             active.store(isActive && !work.hasEnded, ordering: .releasing)
+            hasOutdated.store(!work.outdated.isEmpty, ordering: .releasing)
+            return result
         }
     }
 
@@ -102,6 +111,12 @@ final class Notifier: Sendable {
     /// Whether the kernel may know an item.
     func isKnown(_ node: Node) -> Bool { lookups.isKnown(node) }
 
+    /// Notes that the kernel no longer knows an item.
+    func noteForgotten(_ node: Node) {
+        guard hasOutdated.load(ordering: .acquiring) else { return }
+        update { work in _ = work.outdated.removeValue(forKey: node) }
+    }
+
     /// Makes the kernel write an item's dirty pages; waits.
     func flush(_ node: Node) {
         guard lookups.isKnown(node), let cache = work.withLock({ $0.hasEnded ? nil : $0.cache }) else {
@@ -127,6 +142,9 @@ final class Notifier: Sendable {
 
     /// The number of queued changes.
     var waitingCount: Int { work.withLock { $0.waiting.count } }
+
+    /// The number of files whose times the kernel may show as they were.
+    var outdatedCount: Int { work.withLock { $0.outdated.count } }
 
     // MARK: Beginning and end
 
@@ -164,9 +182,13 @@ final class Notifier: Sendable {
     // MARK: The thread
 
     private func run() {
-        while let (changes, vaults, cache) = next() { bringUpToDate(changes, vaults, cache) }
+        while let (changes, vaults, cache) = next() {
+            bringUpToDate(changes, vaults, cache)
+            if changes.isEmpty { forgetOutdated(cache) }
+        }
         update { work in
             work.hasEnded = true
+            work.outdated = [:]
             work.waiting = []
             work.known = []
             work.vaults = [:]
@@ -178,9 +200,13 @@ final class Notifier: Sendable {
         for body in atEnd { body() }
     }
 
+    private typealias Next = (changes: [Change], vaults: [UInt16: Vault], cache: KernelCache?)
+
+    /// Waits for changes, or until outdated files are due; nil once the thread is to end.
     private func next() -> (changes: [Change], vaults: [UInt16: Vault], cache: KernelCache)? {
         update { $0.isBusy = false }
-        let next: (changes: [Change], vaults: [UInt16: Vault], cache: KernelCache?) = work.wait { work in
+        let pause = work.withLock { $0.outdated.isEmpty ? nil : $0.pause }
+        func take(_ work: inout Work) -> Next? {
             if work.isStopped { return ([], [:], nil) }
             if work.waiting.isEmpty { return nil }
             work.isBusy = true
@@ -191,8 +217,35 @@ final class Notifier: Sendable {
             }
             return (work.waiting, work.vaults, work.cache)
         }
+        let next: Next =
+            if let pause {
+                work.wait(nanoseconds: pause, for: take) ?? ([], [:], work.withLock { $0.cache })
+            } else {
+                work.wait(for: take)
+            }
         work.update { _ in }
         return next.cache.map { (next.changes, next.vaults, $0) }
+    }
+
+    /// Remembers that the kernel may go on showing the old times of a file, since a program has it open.
+    private func noteOutdated(_ node: Node, _ name: Vault.Name) {
+        update { work in
+            if work.outdated[node] == nil { work.pause = Self.pauses.lowerBound }
+            work.outdated[node, default: []].insert(name)
+        }
+        // The kernel may have forgotten it in the meantime.
+        if !lookups.isKnown(node) { noteForgotten(node) }
+    }
+
+    /// Tries again to make the kernel forget outdated files.
+    private func forgetOutdated(_ cache: KernelCache) {
+        let outdated = update { work in
+            work.pause = min(work.pause * 2, Self.pauses.upperBound)
+            return work.outdated
+        }
+        for (node, names) in outdated where !isStopped {
+            for name in names { cache.forgetEntry(name.name, in: Node(slot: node.slot, item: name.parent)) }
+        }
     }
 
     private var isStopped: Bool { work.withLock { $0.isStopped } }
@@ -207,11 +260,14 @@ final class Notifier: Sendable {
             let parent = Node(slot: change.slot, item: name.parent)
             switch change.change {
             case .attributes(let item, _):
-                forgetAttributes(of: Node(slot: change.slot, item: item), name.name, parent, vault, cache)
+                forgetAttributes(of: Node(slot: change.slot, item: item), name, parent, vault, cache)
             case .entry:
                 cache.forgetEntry(name.name, in: parent)
                 directories.insert(parent)
-            case .growth, .nameless: cache.forgetEntry(name.name, in: parent)
+            case .growth(let item, _, _):
+                noteOutdated(Node(slot: change.slot, item: item), name)
+                cache.forgetEntry(name.name, in: parent)
+            case .nameless: break
             }
         }
         for directory in directories where !isStopped { cache.forgetListing(of: directory) }
@@ -229,14 +285,16 @@ final class Notifier: Sendable {
 
     /// Keeps the name of a directory, as it may be some program's working directory.
     private func forgetAttributes(
-        of node: Node, _ name: [UInt8], _ parent: Node, _ vault: Vault, _ cache: KernelCache
+        of node: Node, _ name: Vault.Name, _ parent: Node, _ vault: Vault, _ cache: KernelCache
     ) {
+        let type = (try? vault.attributes(of: node.item))?.type
         if node.item == Vault.rootNumber {
             cache.awaitRequests(in: .root)
-        } else if (try? vault.attributes(of: node.item))?.type == .directory {
+        } else if type == .directory {
             cache.awaitRequests(in: parent)
         } else {
-            cache.forgetEntry(name, in: parent)
+            if type == .regular { noteOutdated(node, name) }
+            cache.forgetEntry(name.name, in: parent)
         }
         cache.forgetAttributes(of: node)
     }

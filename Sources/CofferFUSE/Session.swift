@@ -234,6 +234,7 @@ package final class Session: @unchecked Sendable {
         guard !node.isRoot, lookups.subtract(count, from: node) else { return }
         // With the node, the kernel has dropped its pages.
         failedWrites.removeAll(of: node)
+        notifier.noteForgotten(node)
         fileSystem.root.vault(slot: node.slot)?.vault.release(node.item)
     }
 

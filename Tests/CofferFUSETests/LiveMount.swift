@@ -73,6 +73,9 @@ final class LiveMount: Sendable {
     /// The number of requests passed to the thread that waits for held names.
     var handedOverCount: Int { session.namesThread.count }
 
+    /// The number of files that the notifier goes on trying to make the kernel forget.
+    var outdatedCount: Int { session.notifier.outdatedCount }
+
     func path(_ name: String = "") -> String { "\(point)/vault/\(name)" }
 
     /// Whether an item is gone, after the kernel's FORGET has arrived behind other requests.
@@ -104,6 +107,16 @@ private struct OneVault: VaultDirectory {
     func removeEmptyVault(named name: [UInt8]) throws(FileSystemError) { throw .notPermitted }
     var owner: (user: UInt32, group: UInt32) { (getuid(), getgid()) }
     let changed: Int64 = 0
+}
+
+/// Waits for a condition, with a generous deadline.
+func eventually(_ isTrue: () -> Bool) -> Bool {
+    let deadline = Clock.monotonic + 90_000_000_000
+    while !isTrue() {
+        if Clock.monotonic > deadline { return false }
+        usleep(1_000)
+    }
+    return true
 }
 
 /// Changes from elsewhere: made in the vault itself, announced, and awaited.

@@ -102,6 +102,25 @@ extension LiveMountTests {
             }
         }
 
+        /// A name that is looked up while a program has the file open keeps it in the kernel, with its old times.
+        @Test func timesOfAFileThatWasOpen() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                let number = try elsewhere.makes("a", "one")
+                let file = try Program.opens(mount.path("a"), O_RDONLY)
+                var changes = AttributeChanges()
+                changes.modified = .at(5_000_000_000)
+                _ = try mount.vault.setAttributes(of: number, changes)
+                try elsewhere.show([.attributes(item: number, elsewhere.name("a"))])
+                #expect(try Program.status(mount.path("a")).st_mtim.tv_sec != 5)
+                try Program.closes(file)
+                #expect(
+                    eventually { (try? Program.status(mount.path("a")))?.st_mtim.tv_sec == 5 })
+                // Nothing is left to be tried.
+                #expect(eventually { mount.outdatedCount == 0 })
+            }
+        }
+
         @Test func theWorkingDirectoryOfAProgramMoves() throws {
             try LiveMount.run { mount in
                 let elsewhere = Elsewhere(mount)

@@ -34,19 +34,9 @@ extension LiveMountTests {
                 }
             }
 
-            /// Waits for a condition, with a generous deadline.
-            func waits(until isTrue: () -> Bool) -> Bool {
-                let deadline = Clock.monotonic + 90_000_000_000
-                while !isTrue() {
-                    if Clock.monotonic > deadline { return false }
-                    usleep(1_000)
-                }
-                return true
-            }
-
             /// The results of fsync(2); fewer than expected if the deadline passes.
             func ends() -> [Int32] {
-                _ = waits { answers.withLock { $0.count } == count }
+                _ = eventually { answers.withLock { $0.count } == count }
                 return answers.withLock { $0 }
             }
         }
@@ -57,9 +47,9 @@ extension LiveMountTests {
                 let syncs = mount.session.syncs
                 try mount.vault.committing.withLock { _ in
                     try story.syncs("first")
-                    #expect(story.waits { syncs.groupCount == 1 && syncs.waitingCount == 0 })
+                    #expect(eventually { syncs.groupCount == 1 && syncs.waitingCount == 0 })
                     for name in ["a", "b", "c"] { try story.syncs(name) }
-                    #expect(story.waits { syncs.waitingCount == 3 })
+                    #expect(eventually { syncs.waitingCount == 3 })
                     // No other program waits for the disk.
                     _ = try Program.status(mount.path("a"))
                     try Program.closes(Program.opens(mount.path("new"), O_RDWR | O_CREAT))
@@ -80,9 +70,9 @@ extension LiveMountTests {
                 let syncs = mount.session.syncs
                 try mount.vault.committing.withLock { _ in
                     try story.syncs("first")
-                    #expect(story.waits { syncs.groupCount == 1 && syncs.waitingCount == 0 })
+                    #expect(eventually { syncs.groupCount == 1 && syncs.waitingCount == 0 })
                     for name in ["a", "b", "c"] { try story.syncs(name) }
-                    #expect(story.waits { syncs.waitingCount == 3 })
+                    #expect(eventually { syncs.waitingCount == 3 })
                     mount.vault.stop("the test says so")
                 }
                 #expect(story.ends().allSatisfy { $0 != 0 })
@@ -97,9 +87,9 @@ extension LiveMountTests {
                 var ending: CofferSystem.Thread?
                 try mount.vault.committing.withLock { _ in
                     try story.syncs("first")
-                    #expect(story.waits { syncs.groupCount == 1 && syncs.waitingCount == 0 })
+                    #expect(eventually { syncs.groupCount == 1 && syncs.waitingCount == 0 })
                     try story.syncs("a")
-                    #expect(story.waits { syncs.waitingCount == 1 })
+                    #expect(eventually { syncs.waitingCount == 1 })
                     ending = try CofferSystem.Thread.start("ending") {
                         mount.end()
                         ended.update { $0 = true }
