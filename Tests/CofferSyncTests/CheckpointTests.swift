@@ -203,6 +203,36 @@ struct CheckpointTests {
         #expect(isNamed)
     }
 
+    /// Otherwise the commits would be deleted, and no new device could read the vault.
+    @Test func aRemovalThatSawWhatNoLongerCountsIsInACheckpoint() async throws {
+        let world = try await SyncWorld()
+        let olga = try device(world, world.owner, "laptop", every: 10)
+        let will = try device(world, try await world.adds("Will", .writer), "desk", every: 1000)
+        let mallory = try await world.adds("Mallory", .writer)
+        let den = try device(world, mallory, "den", every: 1000)
+        try await den.writes("seen", "1")
+        try await den.sync()
+        let bound = try await world.bound(den)
+        try await olga.sync()
+        try await den.writes("unseen", "2")
+        try await den.sync()
+        // Will has applied it, and removes the file; the owner removes Mallory without having seen it.
+        try await will.sync()
+        await will.removes("unseen")
+        try await will.sync()
+        try await world.removes(mallory, [bound])
+        for number in 0..<20 {
+            try await olga.writes("o\(number)", "x")
+            for device in [olga, will] { try await device.sync() }
+        }
+        #expect(world.commitCount(olga) < 20)
+        let late = try world.device(try await world.adds("Lea", .writer), "tablet")
+        try await late.sync()
+        #expect(await late.files().count == 21)
+        #expect(await late.stateHash() == olga.stateHash())
+        #expect(await late.findings().allSatisfy { if case .checkpoint = $0 { false } else { true } })
+    }
+
     /// A replicated folder delivers objects in any order.
     @Test("A checkpoint whose announcement arrives late is used then, and reported only after three rounds")
     func anAnnouncementThatArrivesLate() async throws {

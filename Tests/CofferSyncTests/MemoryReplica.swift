@@ -53,9 +53,12 @@ actor MemoryReplica: LocalReplica {
 
     /// The item shown in the root under a name.
     func item(_ name: String) -> ItemID? {
-        guard let name = EntryName(name.utf8) else { return nil }
-        let entry = tree.store.entry(shownAt: Place(parent: rootID, name: name))
-        return entry.flatMap { tree.store.entry($0)?.item }
+        entry(name).flatMap { tree.store.entry($0)?.item }
+    }
+
+    /// The entry shown in the root under a name.
+    func entry(_ name: String) -> EntryID? {
+        EntryName(name.utf8).flatMap { tree.store.entry(shownAt: Place(parent: rootID, name: $0)) }
     }
 
     func shownState() -> StateHash { tree.stateHash() }

@@ -56,6 +56,11 @@ final class Device {
         await replica.perform(.setContent(item, content))
     }
 
+    /// Removes a file from the root.
+    func removes(_ name: String) async {
+        if let entry = await replica.entry(name) { await replica.perform(.remove(entry)) }
+    }
+
     func sync() async throws { try await engine.round() }
 
     func files() async -> [String: String] { await replica.files() }

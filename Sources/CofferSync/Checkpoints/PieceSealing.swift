@@ -29,11 +29,22 @@ extension VerifiedCheckpoint {
         let padded = try? unsafe RecordCipher.open(
             sealed.span.bytes, key: key.subkey(CheckpointRole.self), associated: header.span.bytes)
         guard let padded, let groups = try? CheckpointPiece.groups(padded: padded) else { return nil }
-        // Each group belongs to a commit that the checkpoint covers, and its facts are valid.
+        // Each group belongs to a commit that the checkpoint covers, and its facts are valid. But a removal may have
+        // seen contents that no longer count, and that no checkpoint covers.
         let areValid = groups.allSatisfy { group in
-            let facts = FactCommit(stamp: group.stamp, versions: body.versions, facts: group.facts)
+            let facts = FactCommit(
+                stamp: group.stamp, versions: body.versions, facts: group.facts.map(\.withoutSeenContents))
             return body.versions.contains(group.stamp.dot) && facts.refusal(root: root) == nil
         }
         return areValid ? groups : nil
+    }
+}
+
+extension Fact {
+    /// The fact without the contents that its author had seen.
+    fileprivate var withoutSeenContents: Fact {
+        guard case .place(let entry, var placement) = assertion else { return self }
+        placement.seenContents = []
+        return Fact(.place(entry, placement), replaces: replaces)
     }
 }
