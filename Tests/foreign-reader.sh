@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Reads a shared vault with a program that was written from docs/*.md alone (Tests/foreign-reader), and compares what it
-# finds with a mount, name by name, bytes included. The vault has been through what changes its records: four people,
-# one of them removed, one who left and came back, changed roles, names of all kinds, links, extended attributes,
-# conflicts, a file with trees of pages. The worked reader of docs/format.md, as it stands there, reads the same from
-# the store on the device, and a store that a killed mount left. Exit code 0: all held.
+# Reads shared vaults with a program that was written from docs/*.md alone (Tests/foreign-reader), and compares what it
+# finds with a mount, name by name, bytes included. The first vault has been through what changes its records: four
+# people, one of them removed, one who left and came back, changed roles, names of all kinds, links, extended
+# attributes, conflicts, a file with trees of pages. The second one has a checkpoint, the third one two histories of its
+# members and of a log, and in the fourth one a device was revoked, and used by a thief (foreign-histories.sh). The
+# worked reader of docs/reader.md reads all of them, and that of docs/format.md the store on the device, and a store
+# that a killed mount left: both as they stand there. Exit code 0: all held.
 #
 #   Tests/foreign-reader.sh [path of the coffer binary]
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/story.sh"
 . "$here/Tests/people.sh"
+. "$here/Tests/foreign-histories.sh"
 export PYTHONDONTWRITEBYTECODE=1
 reader=$here/Tests/foreign-reader
 
@@ -181,6 +184,7 @@ pass "$(wc -l <"$work/read") names are the same, with bytes, attributes and link
 python3 "$reader/worked.py" "$work/bob/profile" "$work/passphrase" "$remote" >"$work/worked" 2>"$work/output" ||
     { cat "$work/output"; stop 'the worked reader of docs/reader.md does not read the vault'; }
 holds 'the worked reader of docs/reader.md, as it stands there, reads the same' diff "$work/mount" "$work/worked"
+holds 'so does the program that it tells how to make, with nothing else' runs_as_told bob "$remote"
 fails 'Carol cannot read what came after her' read_as carol "$remote"
 cp -r "$remote" "$work/other"
 last=$(find "$work/other/vaults" -path '*/log/*' -type f -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)
@@ -198,6 +202,7 @@ holds 'the words of a recovery sheet open a profile backup: a name, remotes, key
 heading '7. What lies on a device'
 holds 'the values of the documents are what the documents give' python3 "$reader/values.py"
 holds 'what members may do is what the documents say' python3 "$reader/memberships.py"
+holds 'device chains, forks and logs are what the documents say' python3 "$reader/histories.py"
 holds 'what is no profile or no index is refused' python3 "$reader/refusals.py" "$work/bob/profile" "$work/passphrase" \
     "$coffer"
 # files LISTING: of a directory's listing the regular files, as local.py tells of them.
@@ -240,6 +245,16 @@ appears flock -n "$work/dan/profile/lock" true
 read_store dan Personal || { cat "$work/facts"; stop 'the worked reader does not read what a killed mount left'; }
 sed 's/^/    /' "$work/facts"
 holds 'after a mount was killed, what was synced is read from the logs' same_files "$work/mount"
+
+heading '8. A checkpoint'
+read_checkpoints
+
+heading '9. Two histories of the members, and of a log'
+read_forks
+read_forked_log
+
+heading '10. Two devices of one person, one of them revoked'
+read_devices
 
 heading 'Result'
 printf '%sPASSED%s: the documents say what the program does. %s s\n' "$bold" "$plain" "$(since "$began")"

@@ -1,9 +1,12 @@
 """Who may what, and the keys of a vault: docs/trust.md."""
 
-from primitives import Cursor, agree, agreement_public_key, blake2b, derive, open_record, purpose_hash
-from primitives import require, u32, u64, verify
+from primitives import Cursor, Ends, Waits, agree, agreement_public_key, blake2b, derive, open_record
+from primitives import purpose_hash, require, u32, u64, verify
 
 OWNER, ADMIN, WRITER, READER = 1, 2, 3, 4
+OPERATIONS = [
+    None, "CreateVault", "AddMember", "ChangeRole", "RemoveMember", "RotateKey", "MemberKeysRolled",
+    "RestoreFromBackup", "Leave"]
 
 
 class Link:
@@ -11,6 +14,7 @@ class Link:
 
     def __init__(self, record):
         require(len(record) <= 262_144, "a link that is too long")
+        self.record = record
         cursor = Cursor(record)
         cursor.header(b"COFFERLK")
         self.kind, self.chain, self.sequence = cursor.u8(), cursor.identifier(), cursor.u64()
@@ -59,6 +63,8 @@ class Identity:
                 require(link.operation in (2, 3), "an unknown operation")
             fields.end()
             require(not keys or used.isdisjoint(keys), "a key that was there before")
+            if keys:
+                agree(bytes(32), keys[1])  # throws for a key of low order
             used.update(keys or ())
             self.keys.append(keys)
 
@@ -232,15 +238,20 @@ class Members:
         self.sealed_keys[self.epoch] = fields.take(72)
         self.wrap_sets.append((self.epoch, fields.take(32), link.signer))
 
+    def has(self, link, link_hash):
+        return link < len(self.links) and self.links[link].hash == link_hash
+
     def author_key(self, commit):
-        """The key that must have signed a commit; None if it does not count ("Which commits count")."""
-        require(commit.link < len(self.links), "a commit names a link that is not there")
-        require(self.links[commit.link].hash == commit.link_hash, "a commit names another link")
-        members, epoch = self.states[commit.link]
-        require(commit.epoch == epoch, "a commit of another epoch")
-        author = members.get(commit.author)
-        if not author or not author.keys or (commit.writes and author.role == READER):
-            return None
+        """The key that must have signed a commit; throws if it does not count ("Which commits count")."""
+        if commit.link >= len(self.links):
+            raise Waits(f"it names link {commit.link} of the members, which is not there")
+        if not self.has(commit.link, commit.link_hash):
+            raise Waits(f"it names another link {commit.link} of the members")
+        author = self.states[commit.link][0].get(commit.author)
+        if not author or not author.keys:
+            raise Ends(f"its author was no member at link {commit.link}")
+        if commit.writes and author.role == READER:
+            raise Ends(f"its author could only read at link {commit.link}")
         for bound in self.bounds:
             if bound.link <= commit.link or bound.identity != commit.author:
                 continue
@@ -248,8 +259,19 @@ class Members:
                 continue
             sequence, commit_hash = bound.logs.get(commit.log, (0, None))
             if commit.sequence > sequence or (commit.sequence == sequence and commit.hash != commit_hash):
-                return None
+                operation = OPERATIONS[self.links[bound.link].operation]
+                raise Ends(f"{operation}, link {bound.link}, bounds the log at commit {sequence}")
         return author.keys[0]
+
+    def keys_ever(self, identity_id):
+        """The keys that somebody signed with while it was a member."""
+        members = [state[identity_id] for state, _ in self.states if identity_id in state]
+        return {member.keys[0] for member in members if member.keys}
+
+    def is_admin(self, identity_id):
+        """Whether somebody is an owner or admin with valid keys now."""
+        member = self.members.get(identity_id)
+        return bool(member and member.keys and member.role <= ADMIN)
 
 
 def read_role(fields):
@@ -288,14 +310,15 @@ def read_wrap_set(record, vault):
     return epoch, signer, wraps
 
 
-def open_wrap(wrap, vault, epoch, identity, secret, transient_keys):
-    """The key of an epoch: suite 1 ("Wraps")."""
+def open_wrap(wrap, vault, epoch, identity, secret, transients):
+    """The key of an epoch: suite 1 ("Wraps"); `transients` are public keys and secrets by id."""
     require(len(wrap) == 120, "the length of a wrap")
     fresh, transient_id, sealed = wrap[:32], wrap[32:48], wrap[48:]
-    transient, transient_secret = transient_keys[transient_id]
+    require(transient_id in transients, "a wrap for a transient key that the profile does not have")
+    transient, transient_secret = transients[transient_id]
     shared = agree(secret, fresh) + agree(transient_secret, fresh)
     public = agreement_public_key(secret)
-    context = fresh + public + transient.public_key + vault + u32(epoch) + identity.id
+    context = fresh + public + transient + vault + u32(epoch) + identity
     key = blake2b(b"coffer/1/wrap 1\0" + shared + context)
     return open_record(key, b"coffer/1/wrap 1\0" + context, sealed)
 

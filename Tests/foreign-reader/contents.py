@@ -37,8 +37,8 @@ class Entry(NamedTuple):
 class Contents:
     """The contents of a vault."""
 
-    def __init__(self, folder, vault, keys):
-        self.folder, self.vault, self.keys = folder, vault, keys
+    def __init__(self, folders, vault, keys):
+        self.folders, self.vault, self.keys = folders, vault, keys
         self.page_count = self.inner_page_count = self.leaf_count = 0
 
     def read(self, content):
@@ -100,7 +100,8 @@ class Contents:
 
     def read_pack(self, pack, position, length):
         """Sealed bytes in a pack ("Remote pack")."""
-        with open(os.path.join(self.folder, "packs", pack.hex()), "rb") as file:
+        paths = [os.path.join(folder, "packs", pack.hex()) for folder in self.folders]
+        with open(next(filter(os.path.exists, paths), paths[0]), "rb") as file:
             header = Cursor(file.read(48))
             header.header(b"COFFERRP")
             require(header.identifier() == self.vault and header.identifier() == pack, "the header of a pack")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Optional
 
-from primitives import Cursor, order, require, u16, u32, u64
+from primitives import Cursor, Waits, order, require, u16, u32, u64
 
 KIND, MODE, MODIFIED, EXTENDED_ATTRIBUTE, CONTENT, PLACE = range(1, 7)
 SAME_ITEM, REPLACES, VALUE, MORE = 1, 2, 4, 8
@@ -46,7 +46,8 @@ class FactReader:
 
     def __init__(self, body):
         self.cursor = Cursor(body)
-        require(self.cursor.u8() == 1, "another version of facts")
+        if self.cursor.u8() != 1:
+            raise Waits("it has facts of a newer version")
         self.logs = [self.cursor.identifier() for _ in range(self.cursor.u16())]
         numbers = [order(log) for log in self.logs]
         require(numbers == sorted(set(numbers)), "the order of logs")
@@ -63,8 +64,10 @@ class FactReader:
     def fact(self):
         cursor = self.cursor
         attribute, flags = cursor.u8(), cursor.u8()
-        require(KIND <= attribute <= PLACE and flags < 16, "an unknown attribute or flag")
-        require(not flags & MORE or attribute in (CONTENT, PLACE), "flag 8")
+        if not KIND <= attribute <= PLACE:
+            raise Waits("it has an attribute of a newer version")
+        if flags >= 16 or flags & MORE and attribute not in (CONTENT, PLACE):
+            raise Waits("it has a flag of a newer version")
         require(flags & VALUE or attribute > MODIFIED, "flag 4")
         entry = cursor.identifier() if attribute == PLACE else None
         if not flags & SAME_ITEM:
@@ -114,7 +117,8 @@ class FactReader:
     def kind(self):
         """What it is, with the target of a symlink or the number of a device."""
         kind = self.cursor.u8()
-        require(FILE <= kind <= BLOCK_DEVICE, "a kind")
+        if not FILE <= kind <= BLOCK_DEVICE:
+            raise Waits("it has a kind of a newer version")
         if kind == SYMLINK:
             target = self.cursor.take(self.cursor.u16())
             require(1 <= len(target) <= 4095 and b"\0" not in target, "the target of a symlink")
@@ -175,8 +179,10 @@ class Registers:
         self.values = {}
 
     def apply(self, commit):
-        stamp = Stamp(commit.clock, order(commit.log), commit.sequence)
-        for fact in commit.facts:
+        self.add(Stamp(commit.clock, order(commit.log), commit.sequence), commit.facts)
+
+    def add(self, stamp, facts):
+        for fact in facts:
             kept = [value for value in self[fact.register] if value.stamp.dot not in fact.replaces]
             if fact.attribute != CONTENT or fact.value:
                 kept.append(Value(stamp, fact.item, fact.value))

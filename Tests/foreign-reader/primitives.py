@@ -8,6 +8,18 @@ class Invalid(Exception):
     """Something is not as the documents say."""
 
 
+class Waits(Invalid):
+    """Why a log waits in front of a commit, or a checkpoint is not used ("Order of checks")."""
+
+
+class OfLostSide(Waits):
+    """A commit is of the side of a fork of the members that does not count."""
+
+
+class Ends(Invalid):
+    """Why a log ends in front of a commit, for everybody ("Order of checks")."""
+
+
 def require(condition, what):
     if not condition:
         raise Invalid(what)

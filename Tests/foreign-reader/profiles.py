@@ -24,6 +24,11 @@ class Profile:
     keyrings: dict = field(default_factory=dict)  # of each vault: keys by epoch
     identity_links: list = field(default_factory=list)
     transient_keys: list = field(default_factory=list)  # records, each with its secret
+    seed: bytes = b""  # of the next transient key
+    device: tuple = ()  # id, label, Ed25519 seed, X25519 secret
+    device_links: list = field(default_factory=list)
+    former_keys: list = field(default_factory=list)  # X25519 secret; secrets of transient keys by id; user id, seed
+    lost_keys: dict = field(default_factory=dict)  # of each vault: pairs of epoch and key
     shares: dict = field(default_factory=dict)  # by vault id
 
 
@@ -76,7 +81,7 @@ def unlock(method, profile, passphrase):
 
 def read_body(body):
     """Reads the records of the body ("Profile body")."""
-    profile, kinds, slots = Profile(), set(), set()
+    profile, kinds, slots, last_vault = Profile(), set(), set(), None
     cursor = Cursor(body)
     while cursor.left:
         kind = cursor.u16()
@@ -86,6 +91,9 @@ def read_body(body):
         if kind == 1:
             profile.name = record.text()
             profile.signing_seed, profile.agreement_secret = record.take(32), record.take(32)
+            record.end()
+        elif kind == 2:
+            profile.device = record.identifier(), record.text(), record.take(32), record.take(32)
             record.end()
         elif kind == 3:
             vault, slot = record.identifier(), record.u16()
@@ -98,13 +106,32 @@ def read_body(body):
             require(epochs, "a vault without keys")
             record.end()
             profile.keyrings[vault] = dict(epochs)
+            last_vault = vault
         elif kind == 5:
             profile.identity_links = [record.take(record.u32()) for _ in range(record.u32())]
             count = record.u32()
             profile.transient_keys = [(record.take(204), record.take(32)) for _ in range(count)]
+            profile.seed = record.take(32) if record.left else b""
+            record.end()
         elif kind == 6:
             vault = record.identifier()
             require(vault not in profile.shares, "a second share of a vault")
             profile.shares[vault] = Share(record.text(), record.identifier())
+        elif kind == 10:
+            vault = record.identifier()
+            require(vault == last_vault and vault not in profile.lost_keys, "lost keys of another vault")
+            profile.lost_keys[vault] = [(record.u32(), record.take(32)) for _ in range(record.u32())]
+            require(profile.lost_keys[vault], "lost keys that are none")
+            record.end()
+        elif kind == 11:
+            profile.device_links = [record.take(record.u32()) for _ in range(record.u32())]
+            record.end()
+        elif kind == 12:
+            record.time()
+            secret, count = record.take(32), record.u32()
+            transients = {record.identifier(): record.take(32) for _ in range(count)}
+            user, seed = (record.identifier(), record.take(32)) if record.left else (b"", b"")
+            record.end()
+            profile.former_keys.append((secret, transients, user, seed))
     require(kinds >= {1, 2, 4}, "a record is missing")
     return profile

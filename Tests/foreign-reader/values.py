@@ -283,7 +283,7 @@ def values():
 
 def check_worked_reader(examples):
     """The worked reader of docs/reader.md comes to the same state hashes."""
-    worked = worked_reader("")
+    worked = worked_reader()
     for example in examples:
         registers, labels = {}, {}
         for made in example["commits"]:

@@ -5,7 +5,7 @@ import ctypes
 from facts import CONTENT, EXTENDED_ATTRIBUTE, KIND, MODE, MODIFIED, PLACE, MORE, REPLACES, SAME_ITEM, VALUE
 from facts import BLOCK_DEVICE, CHARACTER_DEVICE, SYMLINK, Content, Fact, Place, Placement
 from commits import padded_length
-from primitives import order, sodium, u16, u32, u64
+from primitives import derive, order, sodium, u16, u32, u64
 
 
 def seal(key, nonce, associated, plain):
@@ -173,3 +173,17 @@ def group(stamp, facts):
     log, sequence = stamp.dot
     body = write_body(facts)
     return log + u64(sequence) + u64(stamp.clock) + u32(len(body)) + body
+
+
+# MARK: Signed records
+
+
+def write_record(kind, vault, place, epoch, key, body, author, link, link_hash, writes, seed, nonce=bytes(24)):
+    """A commit or the record of a checkpoint (docs/format.md, "Signed record")."""
+    magic, derived = (b"COFFERCM", b"log") if kind == "commit" else (b"COFFERCP", b"checkpoint")
+    key, whole = derive(key, derived, vault + u32(epoch)), padded(body)
+    header = magic + u32(1) + vault + place[0] + u64(place[1]) + u32(epoch) + u32(len(whole) + 40)
+    sealed = seal_record(key, nonce, header, whole)
+    unsigned = author + u64(link) + link_hash + bytes([writes])
+    signature = sign(seed, kind.encode(), header + sealed + unsigned)
+    return header + sealed + seal_record(key, nonce, header + b"\1", unsigned + signature)
