@@ -8,6 +8,11 @@ package struct Cache: Sendable {
     let vault: Vault
 }
 
+/// What the vault was in the past.
+package struct History: Sendable {
+    let vault: Vault
+}
+
 /// Work on stored contents: compaction, re-encryption, and erasing large items.
 package struct Repacking: Sendable {
     let vault: Vault
@@ -35,6 +40,8 @@ extension Vault {
     package var contents: Contents { Contents(vault: self) }
     /// Which contents are on this device.
     package var cache: Cache { Cache(vault: self) }
+    /// The past.
+    package var history: History { History(vault: self) }
     /// The facts.
     package var facts: VaultFacts { VaultFacts(vault: self) }
     /// Work on stored contents.

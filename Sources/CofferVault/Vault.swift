@@ -54,6 +54,8 @@ package final class Vault: Sendable {
     let evicting = RankedMutex((), rank: .eviction)
     /// The place where re-encryption under the newest epoch continues.
     let resealing = RankedMutex(Reencryption.Place(), rank: .leaf)
+    /// When states whose time has come were last looked for, in nanoseconds since 1970.
+    let thinned = RankedMutex<Int64>(0, rank: .leaf)
     /// Where the vault reports damage.
     package let problems: ProblemLog
     /// Shows changes to programs; may be taken under `state`.
@@ -121,6 +123,9 @@ package final class Vault: Sendable {
             index: index, packs: packs, orphans: try index.orphans(),
             space: FreeSpace(in: directory, log: log, packs: packs), readAhead: readAhead)
         if try index.tracking() == .on { vaultState.tree.journal = JournalWriter() }
+        if index.hasHistory, try index.history().kept != 0 {
+            vaultState.tree.history = try HistoryRecorder(index)
+        }
         state = Condition(vaultState, rank: .vaultState)
         if index.droppedFrameCount > 0 {
             problems.add(

@@ -62,22 +62,42 @@ struct VaultCommand: ParsableCommand {
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Limit how much of a vault this device keeps.",
+            abstract: "Set how much of a vault this device keeps, and for how long its past.",
             discussion: """
-                Without a limit, this device keeps all content that it has fetched or written. With one, it evicts the \
+                --cache: Without a limit, this device keeps all content that it has fetched or written. With one, it evicts the \
                 least recently used content that is also at the remote, and fetches it again when it is read. Content \
                 that has not been sent, or is pinned, stays and does not count. The limit applies to this device only.
 
+                --history: Keeps past states of the vault for a time, for “coffer history”, “coffer diff” and “coffer \
+                restore”. The past takes space for what was deleted or overwritten. With “none”, which is how a vault \
+                begins, nothing of the past is kept, and what was kept goes. This applies to this device only, too.
+
                 Examples:
+                  coffer vault set --history 14d Personal
                   coffer vault set --cache 20G Personal
                   coffer vault set --cache all Personal
                 """)
         @OptionGroup var profile: ProfileOptions
-        @Option(help: "The limit: 500M or 2G (powers of 1000), 2GiB, or “all” for none.") var cache: CacheSize
+        @Option(help: "The limit: 500M or 2G (powers of 1000), 2GiB, or “all” for none.") var cache:
+            CacheSize?
+        @Option(help: "How long: 12h, 14d, 8w, “forever”, or “none”.") var history: Retention?
         @Argument(help: "The vault.", completion: Completions.vaults) var vault: String
 
+        func validate() throws {
+            if cache == nil, history == nil { throw ValidationError("Give --cache or --history.") }
+        }
+
         func run() throws {
-            try Requests.perform(VaultRequest.limitCache(vault: vault, to: cache.byteCount), profile)
+            let access = try Requests.open(profile)
+            defer { access.close() }
+            if let cache {
+                let request = VaultRequest.limitCache(vault: vault, to: cache.byteCount)
+                _ = try Requests.perform(request, on: access)
+            }
+            guard let history else { return }
+            let retention: RetentionReport =
+                history.isForever ? .forever : history.seconds == 0 ? .none : .seconds(history.seconds)
+            _ = try Requests.perform(RetentionRequest(vault: vault, retention: retention), on: access)
         }
     }
 

@@ -234,6 +234,10 @@ extension ClientError {
         case .control(.olderMount): "olderMount"
         case .content(.noSuchPath): "noSuchPath"
         case .content(.notPinned): "notPinned"
+        case .content(.noHistory): "noHistory"
+        case .content(.beforeHistory): "beforeHistory"
+        case .content(.neverThere): "neverThere"
+        case .content(.otherType): "otherType"
         case .content(.notFetched): "notFetched"
         case .device(let error): error.caseName
         }

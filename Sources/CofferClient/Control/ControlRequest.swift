@@ -66,12 +66,16 @@ package enum RequestMessage: Codable, Sendable {
     case pair(PairRequest)
     case pairingAnswer(PairingAnswer)
     case revoke(RevokeRequest)
+    case retention(RetentionRequest)
+    case history(HistoryRequest)
+    case difference(DifferenceRequest)
+    case restore(RestoreRequest)
     case lock(LockRequest)
     case unlock(UnlockRequest)
     case lockState(LockStateRequest)
 
     /// The version of the messages between commands and mounts; part of the socket's name.
-    static let version = 5
+    static let version = 6
 
     /// The request in the message.
     var request: any ControlRequest {
@@ -102,6 +106,10 @@ package enum RequestMessage: Codable, Sendable {
         case .pair(let request): request
         case .pairingAnswer(let request): request
         case .revoke(let request): request
+        case .retention(let request): request
+        case .history(let request): request
+        case .difference(let request): request
+        case .restore(let request): request
         case .lock(let request): request
         case .unlock(let request): request
         case .lockState(let request): request

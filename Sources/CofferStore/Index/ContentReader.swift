@@ -76,10 +76,14 @@ package final class ContentReader {
             }, { $0.integer(0) }) ?? 0
     }
 
-    /// The bytes of all ranges, by the epoch that they are sealed under.
+    /// The bytes of all ranges of present contents, by the epoch that they are sealed under.
     package func byteCountsByEpoch() throws(FileSystemError) -> [Epoch: Int64] {
         var counts: [Epoch: Int64] = [:]
-        let sums = try database.prepare("SELECT epoch, sum(length) FROM extents GROUP BY epoch")
+        let sums = try database.prepare(
+            """
+            SELECT epoch, sum(length) FROM extents JOIN items ON number = item
+            WHERE NOT flags & \(ItemRow.Flags.isVersion.rawValue) GROUP BY epoch
+            """)
         try sums.each({ _ in }) { row throws(FileSystemError) in
             counts[Epoch(UInt32(truncatingIfNeeded: row.integer(0)))] = row.integer(1)
             return true

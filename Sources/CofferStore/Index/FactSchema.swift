@@ -1,10 +1,6 @@
 /// The additional tables of an index whose vault syncs (docs/format.md, "Tables of facts").
 enum FactSchema {
-    /// The database's user_version, once it has these tables.
-    static let version: Int64 = 2
-
     static let create = """
-        PRAGMA user_version = \(version);
         CREATE TABLE fact_items (
             id BLOB PRIMARY KEY, number INTEGER, flags INTEGER NOT NULL, shown INTEGER NOT NULL,
             first BLOB, others INTEGER NOT NULL, copies INTEGER NOT NULL, attributes INTEGER NOT NULL,

@@ -13,13 +13,14 @@ package struct StoredFacts<Row> {
 // Items, entries and extended attributes as facts have them; in indexes that have the tables.
 extension Index {
     /// Whether the index has the tables of facts.
-    package var hasFacts: Bool { digest.hasFacts }
+    package var hasFacts: Bool { digest.tables.facts }
 
     /// Makes the tables of facts, in the open transaction, unless they are there.
     package func addFacts() throws(FileSystemError) {
         guard !hasFacts else { return }
         try database.execute(FactSchema.create)
         digest.addFacts()
+        try storeVersion()
         changes += 1
         try putFactState(FactStateRow(), replacing: nil)
     }

@@ -10,6 +10,7 @@ package final class Index {
     let database: Database
     let statements: PreparedStatements<IndexQuery>
     let factStatements: PreparedStatements<FactQuery>
+    let historyStatements: PreparedStatements<HistoryQuery>
     var digest: RowDigest
     /// The number of the journal's next record, once it is known.
     var nextJournalNumber: Int64?
@@ -30,6 +31,8 @@ package final class Index {
     /// The last commit.
     package private(set) var base: IndexBase
     private var committedCounters: Counters
+    /// The tables that the last commit has.
+    private var committedTables: IndexTables
 
     /// Whether queries fail with `.pageAbsent` where they would wait for a page that is not in memory.
     ///
@@ -92,15 +95,17 @@ package final class Index {
         try database.leaveLogOnClose()
         try database.execute(IndexSchema.configure)
         let version = try database.prepare("PRAGMA user_version").first({ _ in }, { $0.integer(0) }) ?? 0
-        guard version == IndexSchema.version || version == FactSchema.version else {
+        guard let tables = IndexTables(version: version) else {
+            let supported = UInt32(IndexTables.versionMax)
             throw .format(
-                version > FactSchema.version
-                    ? .newerVersion(found: UInt32(clamping: version), supported: UInt32(FactSchema.version))
-                    : .notThisKind, place: "the index of vault \(vault)")
+                version > IndexTables.versionMax
+                    ? .newerVersion(found: UInt32(clamping: version), supported: supported) : .notThisKind,
+                place: "the index of vault \(vault)")
         }
         statements = PreparedStatements(database)
         try statements.prepareAll()
         factStatements = PreparedStatements(database)
+        historyStatements = PreparedStatements(database)
         let state = try database.prepare(
             "SELECT next_item, next_cookie, next_pack, commits, digests FROM state"
         )
@@ -118,10 +123,8 @@ package final class Index {
         else { throw .damaged(place: "the state row of the index") }
         counters = state.0
         committedCounters = state.0
-        digest = RowDigest(key: Self.digestKey(vault, key), sums: sums)
-        guard digest.hasFacts == (version == FactSchema.version) else {
-            throw .damaged(place: "the state row of the index")
-        }
+        committedTables = tables
+        digest = try RowDigest(key: Self.digestKey(vault, key), sums: sums, tables)
         base = IndexBase(commits: state.0.commits, digests: digest.bytes)
         database.countLogFrames()
         try database.execute("BEGIN IMMEDIATE")
@@ -195,6 +198,7 @@ package final class Index {
         changes = 0
         base = IndexBase(commits: counters.commits, digests: digests)
         committedCounters = counters
+        committedTables = digest.tables
         do throws(FileSystemError) {
             if restartingLog { _ = try database.checkpoint() }
         } catch {
@@ -254,7 +258,7 @@ package final class Index {
 
     /// Makes a reader of the last commit, for checks without the vault's lock.
     package func makeReader() throws(FileSystemError) -> sending IndexReader {
-        try IndexReader(fileSystem, digest.startingAnew())
+        try IndexReader(fileSystem, digest.startingAnew(), committedTables)
     }
 
     /// Makes a reader of the contents of the last commit, for sending without the vault's lock.

@@ -9,7 +9,7 @@ extension IndexReader {
     ) throws(FileSystemError) -> [(parent: Int64, name: [UInt8], item: Int64)] {
         var found: [(parent: Int64, name: [UInt8], item: Int64)] = []
         try database.prepare(
-            "SELECT parent, name, item FROM entries WHERE instr(name, ?) > 0 ORDER BY parent, name LIMIT ?"
+            "SELECT parent, name, item FROM \(entries) WHERE instr(name, ?) > 0 ORDER BY parent, name LIMIT ?"
         ).each(
             {
                 $0.bind(1, part)
@@ -34,7 +34,7 @@ extension IndexReader {
     /// The paths of items, each by one of its names; reads all names once.
     package func paths(of items: Set<Int64>, below root: Int64) throws(FileSystemError) -> [Int64: String] {
         var found: [Int64: (parent: Int64, name: [UInt8])] = [:]
-        try database.prepare("SELECT item, parent, name FROM entries").each({ _ in }) {
+        try database.prepare("SELECT item, parent, name FROM \(entries)").each({ _ in }) {
             row throws(FileSystemError) in
             if items.contains(row.integer(0)) { found[row.integer(0)] = (row.integer(1), row.bytes(2)) }
             return true

@@ -6,6 +6,8 @@ internal import CofferSystem
 package final class IndexReader {
     let database: Database
     private let digest: RowDigest
+    /// The tables that there were when the reader was made.
+    let tables: IndexTables
     private lazy var names = Result { () throws(FileSystemError) in
         try database.prepare(
             """
@@ -15,25 +17,47 @@ package final class IndexReader {
             """)
     }
 
-    init(_ fileSystem: IndexFileSystem, _ digest: consuming RowDigest) throws(FileSystemError) {
+    init(
+        _ fileSystem: IndexFileSystem, _ digest: consuming RowDigest, _ tables: IndexTables
+    ) throws(FileSystemError) {
         self.digest = digest
+        self.tables = tables
         database = try Database(fileSystem, create: false)
         try database.leaveLogOnClose()
         try database.execute(IndexSchema.configure)
         try database.execute("BEGIN")
     }
 
-    /// The number of items, and the bytes of their contents that are not holes.
+    /// The names that the vault has now, as a table for a query: without those that only its history has.
+    var entries: String {
+        tables.history
+            ? "(SELECT * FROM entries WHERE parent NOT IN (SELECT version FROM versions))" : "entries"
+    }
+
+    /// The number of items, and the bytes of their contents that are not holes; without those of the history.
     package func size() throws(FileSystemError) -> (items: Int64, content: Int64) {
-        try database.prepare("SELECT count(*), coalesce(sum(allocated), 0) FROM items")
-            .first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
+        try size("NOT")
+    }
+
+    /// The number of versions in the history, and the bytes of content that only they have.
+    package func historySize() throws(FileSystemError) -> (items: Int64, content: Int64) {
+        try size("")
+    }
+
+    private func size(_ not: String) throws(FileSystemError) -> (items: Int64, content: Int64) {
+        let isVersion = "\(not) flags & \(ItemRow.Flags.isVersion.rawValue)"
+        return try database.prepare(
+            "SELECT count(*), coalesce(sum(allocated), 0) FROM items WHERE \(isVersion)"
+        )
+        .first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
     }
 
     /// The number of items with content that is only on a remote, and the bytes of that content.
     package func missing() throws(FileSystemError) -> (items: Int64, bytes: Int64) {
         try database.prepare(
             """
-            SELECT count(DISTINCT item), coalesce(sum(length), 0) FROM extents WHERE pack = 0 AND position = 0
+            SELECT count(DISTINCT item), coalesce(sum(length), 0) FROM extents JOIN items ON number = item
+            WHERE pack = 0 AND position = 0 AND NOT flags & \(ItemRow.Flags.isVersion.rawValue)
             """
         ).first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
     }
@@ -104,8 +128,9 @@ package final class IndexReader {
         var ranges: [(item: Int64, range: Range<Int64>)] = []
         try database.prepare(
             """
-            SELECT item, "offset", length FROM extents
-            WHERE pack = 0 AND position = 0 AND (item, "offset") > (?1, ?2) ORDER BY item, "offset" LIMIT ?3
+            SELECT item, "offset", length FROM extents JOIN items ON number = item
+            WHERE pack = 0 AND position = 0 AND (item, "offset") > (?1, ?2)
+            AND NOT flags & \(ItemRow.Flags.isVersion.rawValue) ORDER BY item, "offset" LIMIT ?3
             """
         ).each(
             {
@@ -126,7 +151,7 @@ package final class IndexReader {
 
     /// The path from directory `root` to an item, by one of its names; incomplete if a name is missing.
     package func path(of item: Int64, below root: Int64) throws(FileSystemError) -> String {
-        let names = try database.prepare("SELECT \(EntryRow.columns) FROM entries WHERE item = ?")
+        let names = try database.prepare("SELECT \(EntryRow.columns) FROM \(entries) WHERE item = ?")
         var components: [String] = []
         var item = item
         while item != root, components.count < 4096 {
@@ -178,8 +203,8 @@ package final class IndexReader {
         }
         guard problems.isEmpty else { return problems }
         problems += try digestProblems()
-        let version = try database.prepare("PRAGMA user_version").first({ _ in }, { $0.integer(0) })
-        let rules = version == FactSchema.version ? Self.rules + FactRules.all : Self.rules
+        let rules =
+            rules + (tables.facts ? FactRules.all : []) + (tables.history ? HistoryRules.all : [])
         for rule in rules {
             try database.prepare(rule.query).each({ _ in }) { row throws(FileSystemError) in
                 problems.append("\(rule.text) \(row.text(0)).")
@@ -195,7 +220,7 @@ package final class IndexReader {
             { _ in }, { RowDigest.sums($0.bytes(0)) })
         guard let stored, let stored else { return ["The state row of the index is missing."] }
         var problems: [String] = []
-        for table in RowDigest.Table.allCases.prefix(stored.count) {
+        for table in RowDigest.Table.allCases.prefix(stored.count) where tables.facts || !table.isOfFacts {
             var sum = RowDigest.Sum()
             try database.prepare(table.query).each({ _ in }) { row throws(FileSystemError) in
                 sum.add(table.hash(row, digest))
@@ -212,105 +237,110 @@ package final class IndexReader {
 
     /// Rules that must hold between rows; each query returns the numbers of items or packs that break the
     /// rule.
-    private static let rules: [(text: String, query: String)] = [
-        (
-            "A name leads to a missing item, or one of another type: item",
-            """
-            SELECT e.item FROM entries e LEFT JOIN items i ON i.number = e.item
-            WHERE i.number IS NULL OR (i.mode >> 12) & 15 <> e.type
-            """
-        ),
-        (
-            "A name is in something that is not a directory: item",
-            """
-            SELECT e.parent FROM entries e LEFT JOIN items i ON i.number = e.parent
-            WHERE i.number IS NULL OR (i.mode >> 12) & 15 <> 4
-            """
-        ),
-        (
-            "The parent of a directory is wrong: item",
-            "SELECT e.item FROM entries e JOIN items i ON i.number = e.item WHERE e.type = 4 AND i.parent <> e.parent"
-        ),
-        (
-            "The number of names is wrong: item",
-            """
-            SELECT i.number FROM items i LEFT JOIN (SELECT item, count(*) AS n FROM entries GROUP BY item) c
-            ON c.item = i.number WHERE (i.mode >> 12) & 15 <> 4 AND i.links <> coalesce(c.n, 0)
-            """
-        ),
-        (
-            "The number of subdirectories is wrong: item",
-            """
-            SELECT i.number FROM items i LEFT JOIN
-            (SELECT parent, count(*) AS n FROM entries WHERE type = 4 GROUP BY parent) c ON c.parent = i.number
-            WHERE (i.mode >> 12) & 15 = 4 AND i.links > 0 AND i.links <> 2 + coalesce(c.n, 0)
-            """
-        ),
-        (
-            "An item without a name is not recorded as such: item",
-            "SELECT number FROM items WHERE links = 0 AND number NOT IN (SELECT item FROM orphans)"
-        ),
-        (
-            "Ranges of content overlap: item",
-            """
-            SELECT DISTINCT item FROM (SELECT item, "offset", lag("offset" + length)
-            OVER (PARTITION BY item ORDER BY "offset") AS before FROM extents) WHERE before > "offset"
-            """
-        ),
-        (
-            "The count of content bytes is wrong: item",
-            """
-            SELECT i.number FROM items i LEFT JOIN (SELECT item, sum(length) AS n FROM extents GROUP BY item) c
-            ON c.item = i.number WHERE i.allocated <> coalesce(c.n, 0)
-            """
-        ),
-        (
-            "Content belongs to a missing item: item",
-            "SELECT DISTINCT item FROM extents WHERE item NOT IN (SELECT number FROM items)"
-        ),
-        (
-            "The count of live bytes is wrong: pack",
-            """
-            SELECT p.number FROM packs p LEFT JOIN
-            (SELECT pack, sum(length) AS n FROM extents WHERE pack > 0 GROUP BY pack) c ON c.pack = p.number
-            WHERE p.live <> coalesce(c.n, 0)
-            """
-        ),
-        (
-            "Content is in an unknown pack: pack",
-            "SELECT DISTINCT pack FROM extents WHERE pack > 0 AND pack NOT IN (SELECT number FROM packs)"
-        ),
-        (
-            "The count of live bytes is wrong: row of contents",
-            """
-            SELECT t.number FROM contents t LEFT JOIN
-            (SELECT position, sum(length) AS n FROM extents WHERE pack = 0 GROUP BY position) c
-            ON c.position = t.number WHERE t.live <> coalesce(c.n, 0)
-            """
-        ),
-        (
-            "The count of live bytes is wrong: extent on a remote",
-            """
-            SELECT r.number FROM remote_extents r LEFT JOIN
-            (SELECT remote, sum(length) AS n FROM extents WHERE remote > 0 GROUP BY remote) c
-            ON c.remote = r.number WHERE r.live <> coalesce(c.n, 0)
-            """
-        ),
-        (
-            "The place of content on a remote is missing: item",
-            """
-            SELECT DISTINCT item FROM extents WHERE remote > 0
-            AND remote NOT IN (SELECT number FROM remote_extents)
-            """
-        ),
-        (
-            "Pages belong to an item that should have none: item",
-            """
-            SELECT DISTINCT p.item FROM remote_pages p LEFT JOIN items i ON i.number = p.item
-            WHERE i.number IS NULL OR i.flags & 16 = 0
-            """
-        ),
-    ]
+    private var rules: [(text: String, query: String)] {
+        [
+            (
+                "A name leads to a missing item, or one of another type: item",
+                """
+                SELECT e.item FROM \(entries) e LEFT JOIN items i ON i.number = e.item
+                WHERE i.number IS NULL OR (i.mode >> 12) & 15 <> e.type
+                """
+            ),
+            (
+                "A name is in something that is not a directory: item",
+                """
+                SELECT e.parent FROM entries e LEFT JOIN items i ON i.number = e.parent
+                WHERE i.number IS NULL OR (i.mode >> 12) & 15 <> 4
+                """
+            ),
+            (
+                "The parent of a directory is wrong: item",
+                "SELECT e.item FROM \(entries) e JOIN items i ON i.number = e.item WHERE e.type = 4 AND i.parent <> e.parent"
+            ),
+            (
+                "The number of names is wrong: item",
+                """
+                SELECT i.number FROM items i LEFT JOIN (SELECT item, count(*) AS n FROM \(entries) GROUP BY item) c
+                ON c.item = i.number WHERE (i.mode >> 12) & 15 <> 4 AND i.links <> coalesce(c.n, 0)
+                """
+            ),
+            (
+                "The number of subdirectories is wrong: item",
+                """
+                SELECT i.number FROM items i LEFT JOIN
+                (SELECT parent, count(*) AS n FROM entries WHERE type = 4 GROUP BY parent) c ON c.parent = i.number
+                WHERE (i.mode >> 12) & 15 = 4 AND i.links > 0 AND i.links <> 2 + coalesce(c.n, 0)
+                """
+            ),
+            (
+                "An item without a name is not recorded as such: item",
+                """
+                SELECT number FROM items WHERE links = 0 AND number NOT IN (SELECT item FROM orphans)
+                AND NOT flags & \(ItemRow.Flags.isVersion.rawValue)
+                """
+            ),
+            (
+                "Ranges of content overlap: item",
+                """
+                SELECT DISTINCT item FROM (SELECT item, "offset", lag("offset" + length)
+                OVER (PARTITION BY item ORDER BY "offset") AS before FROM extents) WHERE before > "offset"
+                """
+            ),
+            (
+                "The count of content bytes is wrong: item",
+                """
+                SELECT i.number FROM items i LEFT JOIN (SELECT item, sum(length) AS n FROM extents GROUP BY item) c
+                ON c.item = i.number WHERE i.allocated <> coalesce(c.n, 0)
+                """
+            ),
+            (
+                "Content belongs to a missing item: item",
+                "SELECT DISTINCT item FROM extents WHERE item NOT IN (SELECT number FROM items)"
+            ),
+            (
+                "The count of live bytes is wrong: pack",
+                """
+                SELECT p.number FROM packs p LEFT JOIN
+                (SELECT pack, sum(length) AS n FROM extents WHERE pack > 0 GROUP BY pack) c ON c.pack = p.number
+                WHERE p.live <> coalesce(c.n, 0)
+                """
+            ),
+            (
+                "Content is in an unknown pack: pack",
+                "SELECT DISTINCT pack FROM extents WHERE pack > 0 AND pack NOT IN (SELECT number FROM packs)"
+            ),
+            (
+                "The count of live bytes is wrong: row of contents",
+                """
+                SELECT t.number FROM contents t LEFT JOIN
+                (SELECT position, sum(length) AS n FROM extents WHERE pack = 0 GROUP BY position) c
+                ON c.position = t.number WHERE t.live <> coalesce(c.n, 0)
+                """
+            ),
+            (
+                "The count of live bytes is wrong: extent on a remote",
+                """
+                SELECT r.number FROM remote_extents r LEFT JOIN
+                (SELECT remote, sum(length) AS n FROM extents WHERE remote > 0 GROUP BY remote) c
+                ON c.remote = r.number WHERE r.live <> coalesce(c.n, 0)
+                """
+            ),
+            (
+                "The place of content on a remote is missing: item",
+                """
+                SELECT DISTINCT item FROM extents WHERE remote > 0
+                AND remote NOT IN (SELECT number FROM remote_extents)
+                """
+            ),
+            (
+                "Pages belong to an item that should have none: item",
+                """
+                SELECT DISTINCT p.item FROM remote_pages p LEFT JOIN items i ON i.number = p.item
+                WHERE i.number IS NULL OR i.flags & 16 = 0
+                """
+            ),
+        ]
+    }
 }
 
 extension RowDigest.Table {
@@ -334,6 +364,10 @@ extension RowDigest.Table {
         case .journal: "SELECT seq, record FROM journal"
         case .unsent: "SELECT item FROM unsent"
         case .kept: "SELECT kind, id, number, value FROM kept"
+        case .history: "SELECT one, kept, changed, last FROM history"
+        case .moments: "SELECT \(MomentRow.columns) FROM moments"
+        case .versions: "SELECT \(VersionRow.columns) FROM versions"
+        case .holes: #"SELECT version, "offset", length FROM holes"#
         }
     }
 
@@ -348,7 +382,8 @@ extension RowDigest.Table {
         case .orphans: digest.orphan(row.integer(0))
         case .remoteExtents: digest.hash(self) { RemoteExtentRow(row).digest(into: &$0) }
         case .remotePages: digest.hash(self) { RemotePageRow(row).digest(into: &$0) }
-        case .factItems, .factEntries, .factAttributes, .logs, .factState, .journal, .unsent, .kept:
+        case .factItems, .factEntries, .factAttributes, .logs, .factState, .journal, .unsent, .kept,
+            .history, .moments, .versions, .holes:
             digest.hash(HashedColumns(self, row))
         }
     }

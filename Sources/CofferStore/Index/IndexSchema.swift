@@ -1,6 +1,6 @@
 /// The tables of an index (docs/format.md, "Index").
 enum IndexSchema {
-    /// The database's user_version, unless it has the tables of facts (`FactSchema`).
+    /// The database's user_version, unless it has other tables, too (`IndexTables`).
     static let version: Int64 = 1
     /// The database's application_id: "Cofr".
     static let applicationID: Int64 = 0x436f_6672

@@ -53,6 +53,10 @@ package struct ItemRow: Equatable, Sendable {
         package static let hasDefaultList = Flags(rawValue: 8)
         /// It has rows of pages that were sent.
         package static let hasPages = Flags(rawValue: 16)
+        /// It says how an item was up to a moment, and has no names.
+        package static let isVersion = Flags(rawValue: 32)
+        /// It is a version that has the extended attributes; otherwise a later version has, or the item.
+        package static let ownsAttributes = Flags(rawValue: 64)
     }
 
     /// The parts of an item that are sent separately.

@@ -19,7 +19,8 @@ extension ItemRow {
 
 extension EntryRow {
     var isPossible: Bool {
-        (1..<itemNumberEnd).contains(parent) && (1..<itemNumberEnd).contains(item)
+        // A version of a directory may say that a name was absent.
+        (1..<itemNumberEnd).contains(parent) && (type == 0 ? item == 0 : (1..<itemNumberEnd).contains(item))
             && (0..<fileByteCountMax).contains(cookie)
     }
 }

@@ -28,13 +28,22 @@ struct RowDigest: ~Copyable {
         case journal = 15
         case unsent = 16
         case kept = 17
+        case history = 18
+        case moments = 19
+        case versions = 20
+        case holes = 21
 
-        /// The number of tables that every index has; they come first.
-        static let alwaysCount = 9
+        /// The number of tables that every index has; they come first, and the tables of facts after them.
+        static let alwaysCount = 9, factsEnd = 17
+
+        /// Whether it is one of the tables of facts.
+        var isOfFacts: Bool { (Self.alwaysCount + 1...Self.factsEnd).contains(Int(rawValue)) }
     }
 
     private let key: SymmetricKey<RowDigestRole>
     private(set) var sums: [Sum]
+    /// The tables that there are.
+    private(set) var tables: IndexTables
 
     /// A number modulo 2^128.
     struct Sum: Equatable {
@@ -54,17 +63,43 @@ struct RowDigest: ~Copyable {
         }
     }
 
-    init(key: consuming SymmetricKey<RowDigestRole>, sums: [Sum]? = nil) {
+    init(key: consuming SymmetricKey<RowDigestRole>) {
         self.key = key
-        self.sums = sums ?? Table.allCases.prefix(Table.alwaysCount).map { _ in Sum() }
+        tables = IndexTables()
+        sums = [Sum](repeating: Sum(), count: Table.alwaysCount)
     }
 
-    /// Whether it includes the tables of facts.
-    var hasFacts: Bool { sums.count == Table.allCases.count }
+    /// - Throws: `.damaged` if there are not as many sums as these tables need.
+    init(key: consuming SymmetricKey<RowDigestRole>, sums: [Sum], _ tables: IndexTables)
+        throws(FileSystemError)
+    {
+        self.key = key
+        self.sums = sums
+        self.tables = tables
+        guard sums.count == Self.count(for: tables) else {
+            throw .damaged(place: "the state row of the index")
+        }
+    }
+
+    /// The number of sums; those of missing tables before the last one are 0.
+    private static func count(for tables: IndexTables) -> Int {
+        tables.history ? Table.allCases.count : tables.facts ? Table.factsEnd : Table.alwaysCount
+    }
 
     /// Includes the tables of facts from now on; they must be empty.
     mutating func addFacts() {
-        while !hasFacts { sums.append(Sum()) }
+        tables.facts = true
+        extend()
+    }
+
+    /// Includes the tables of history from now on; they must be empty.
+    mutating func addHistory() {
+        tables.history = true
+        extend()
+    }
+
+    private mutating func extend() {
+        while sums.count < Self.count(for: tables) { sums.append(Sum()) }
     }
 
     /// The hash of one row: keyed BLAKE2b-128 of the table's number and the row's fields.
@@ -115,7 +150,7 @@ struct RowDigest: ~Copyable {
     }
 
     static func sums(_ bytes: [UInt8]) -> [Sum]? {
-        let counts = [Table.alwaysCount, Table.allCases.count]
+        let counts = [Table.alwaysCount, Table.factsEnd, Table.allCases.count]
         guard counts.contains(bytes.count / 16), bytes.count % 16 == 0 else { return nil }
         return (0..<bytes.count / 16).map {
             unsafe Sum(

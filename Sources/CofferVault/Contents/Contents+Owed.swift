@@ -91,7 +91,7 @@ extension VaultState {
         let number = item.row.number
         var numbers: [SealedPlace: Int64] = [:]
         for gap in try gaps(in: number, range) {
-            try removeContent(of: item, gap)
+            try removeContent(of: item, gap, isSame: true)
             for entry in content.entries where entry.offset < gap.upperBound && gap.lowerBound < entry.end {
                 let entry = entry.clamped(to: gap)
                 var row = ExtentRow(item: number, entry, remote: 0)

@@ -23,6 +23,7 @@ extension VaultState {
         let item = try tree.item(row.item)
         readAhead.end(row.item)
         if row.offset < item.row.size { try removeContent(of: item, row.offset..<row.end) }
+        try keepHoles(in: row.offset..<row.end, of: item)
         try index.insert(row)
         item.row.allocated += row.length
         item.row.size = max(item.row.size, row.end)
@@ -31,8 +32,10 @@ extension VaultState {
     }
 
     /// Makes a range of an item a hole, and shortens ranges that extend beyond it.
+    ///
+    /// - Parameter isSame: Whether the same bytes come in their place.
     mutating func removeContent(
-        of item: CachedItem, _ range: Range<Int64>
+        of item: CachedItem, _ range: Range<Int64>, isSame: Bool = false
     ) throws(FileSystemError) {
         guard !range.isEmpty else { return }
         let number = item.row.number
@@ -54,7 +57,7 @@ extension VaultState {
                 try index.insert(right)
             }
             item.row.allocated -= Int64(removed.count)
-            try drop(row, removed)
+            for part in isSame ? [removed] : try keep(row, removed, of: item) { try drop(row, part) }
         }
     }
 
@@ -123,6 +126,7 @@ extension VaultState {
         readAhead.end(item.row.number)
         if size < item.row.size {
             try removeContent(of: item, size..<Int64.max)
+            try keepHoles(in: size..<Int64.max, of: item)
             item.endMoved = Clock.realTime
             tree.removes = true
         }
@@ -162,5 +166,89 @@ extension VaultState {
         try index.extents(of: row.item, overlapping: row.base..<row.base + row.total).filter {
             $0.isOfSameExtent(as: row)
         }
+    }
+}
+
+// Keeping the contents of items as they were.
+extension VaultState {
+    /// Gives a range of content that an item loses to the version that ends with the last moment, as far as the version
+    /// had it.
+    ///
+    /// - Parameters:
+    ///   - row: The row, which the index no longer has.
+    ///   - range: The part of it that the item loses.
+    /// - Returns: The parts that nobody keeps.
+    mutating func keep(
+        _ row: ExtentRow, _ range: Range<Int64>, of item: CachedItem
+    ) throws(FileSystemError) -> [Range<Int64>] {
+        guard let version = try tree.version(of: item) else { return [range] }
+        return try give(row, range, to: version)
+    }
+
+    /// Gives a range of content to a version, as far as the version does not say yet what was there.
+    ///
+    /// - Returns: The other parts.
+    mutating func give(
+        _ row: ExtentRow, _ range: Range<Int64>, to version: CachedItem
+    ) throws(FileSystemError) -> [Range<Int64>] {
+        let unknown = try unknown(range, in: version)
+        if unknown.isEmpty { return [range] }
+        // The tail records only one item for each of its extents.
+        if case .pack(let pack, let position) = row.place, packs.isInTail(pack, at: Int(position)) {
+            try packs.writeTail()
+        }
+        for part in unknown.ranges {
+            var kept = row
+            kept.item = version.row.number
+            kept.offset = part.lowerBound
+            kept.length = Int64(part.count)
+            try index.insert(kept)
+            version.row.allocated += kept.length
+        }
+        tree.touch(version: version)
+        return RangeSet(range).subtracting(unknown).ranges.map { $0 }
+    }
+
+    /// Records what was a hole at the last moment in a range that an item gets content in, or that its new end cuts off.
+    ///
+    /// Call this once `keep` has been called for all content in the range.
+    mutating func keepHoles(in range: Range<Int64>, of item: CachedItem) throws(FileSystemError) {
+        guard tree.history != nil, let version = try tree.version(of: item) else { return }
+        try giveHoles(in: range, to: version)
+    }
+
+    /// Records that a version had a hole in a range, as far as it does not say yet what was there.
+    mutating func giveHoles(in range: Range<Int64>, to version: CachedItem) throws(FileSystemError) {
+        for hole in try unknown(range, in: version).ranges {
+            try index.insertHole(hole, of: version.row.number)
+        }
+    }
+
+    /// The parts of a range of which a version does not say yet what was there.
+    private func unknown(
+        _ range: Range<Int64>, in version: CachedItem
+    ) throws(FileSystemError) -> RangeSet<Int64> {
+        let range = range.clamped(to: 0..<max(0, version.row.size))
+        var unknown = RangeSet(range)
+        if range.isEmpty { return unknown }
+        for row in try index.extents(of: version.row.number, overlapping: range) {
+            unknown.remove(contentsOf: row.offset..<row.end)
+        }
+        for hole in try index.holes(of: version.row.number, overlapping: range) {
+            unknown.remove(contentsOf: hole)
+        }
+        return unknown
+    }
+
+    /// The ranges of versions of an item that belong to the same extent, in the same place.
+    func keptRows(ofExtent row: ExtentRow) throws(FileSystemError) -> [ExtentRow] {
+        guard index.hasHistory else { return [] }
+        var rows: [ExtentRow] = []
+        for version in try index.versions(of: row.item, from: 0) {
+            var sought = row
+            sought.item = version.version
+            rows += try self.rows(ofExtent: sought).filter { $0.place == row.place }
+        }
+        return rows
     }
 }

@@ -48,6 +48,7 @@ extension VaultState {
         version.row.allocated = item.row.allocated
         tree.touch(version, [])
         try removeContent(of: item, growing.size..<Int64.max)
+        try keepHoles(in: growing.size..<Int64.max, of: item)
         item.row.size = growing.size
         for name in growing.names { showAtOnce?(.entry(name)) }
     }

@@ -29,9 +29,9 @@ extension VaultState {
             entries.append(entry)
         }
         for var entry in entries {
-            try index.remove(entry)
+            try tree.remove(entry)
             entry.item = version
-            try index.insert(entry)
+            try tree.insert(entry)
         }
         if old.row.flags.contains(.hasAttributes) {
             for (name, value) in try index.attributes(of: number) {

@@ -178,6 +178,8 @@ extension Vault {
         let removed = try state.packs.storeRows(in: state.index)
         try state.index.commit(restartingLog: state.logIsNearlyMoved)
         state.tree.intents = PendingIntents()
+        let numbers = state.index.nextNumbers
+        state.tree.history?.noteCommit(numbers, at: Clock.realTime)
         state.logIsNearlyMoved = false
         // Kept until the log is on disk, which may take several tries on a full disk.
         state.dead.packs += removed

@@ -78,6 +78,7 @@ extension Vault {
             let item = try state.tree.item(write.item)
             let end = write.offset + Int64(write.length)
             try state.removeContent(of: item, write.offset..<end)
+            try state.keepHoles(in: write.offset..<end, of: item)
             let place = try state.index.insertContent(Array(body[sealed]), live: Int64(write.length))
             try state.index.insert(
                 ExtentRow(
@@ -91,7 +92,10 @@ extension Vault {
         }
         for row in rows {
             let item = try state.tree.item(row.number)
-            if item.type == .regular { try state.removeContent(of: item, row.size..<Int64.max) }
+            if item.type == .regular {
+                try state.removeContent(of: item, row.size..<Int64.max)
+                try state.keepHoles(in: row.size..<Int64.max, of: item)
+            }
             let allocated = item.row.allocated
             item.row = row
             item.row.allocated = allocated

@@ -80,7 +80,7 @@ final class LocalNames {
         guard let found, let parent else { return }
         let directory = try state.tree.item(parent.number)
         let taken = try state.tree.item(found.item)
-        try state.index.remove(found)
+        try state.tree.remove(found)
         if taken.type == .directory { directory.row.links -= 1 } else { taken.row.links -= 1 }
         state.tree.touch(directory, [])
         state.tree.touch(taken, [])

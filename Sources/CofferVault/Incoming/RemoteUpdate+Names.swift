@@ -17,7 +17,7 @@ extension RemoteUpdate {
         }
         let directory = try state.tree.item(parent.number)
         let item = try state.tree.item(entry.item)
-        try state.index.remove(entry)
+        try state.tree.remove(entry)
         let time = Clock.fileTime
         directory.row.changed = time
         item.row.changed = time
@@ -50,7 +50,7 @@ extension RemoteUpdate {
         let row = EntryRow(
             parent: parent.number, name: name, item: item.row.number, type: type.rawValue,
             cookie: state.index.nextCookie())
-        try state.index.insert(row)
+        try state.tree.insert(row)
         let time = Clock.fileTime
         directory.row.changed = time
         item.row.changed = time

@@ -104,7 +104,17 @@ extension VaultState {
             item.row.allocated += row.length
         }
         // Do this last, so that nothing that stays is freed in between.
-        for row in old { try drop(row, row.offset..<row.end, keepsBytes: exchange.used.contains(row.place)) }
+        for row in old {
+            let keepsBytes = exchange.used.contains(row.place)
+            let isSame = stays.contains(row.offset)
+            for part in isSame ? [row.offset..<row.end] : try keep(row, row.offset..<row.end, of: item) {
+                try drop(row, part, keepsBytes: keepsBytes)
+            }
+        }
+        for row in fresh where !stays.contains(row.offset) {
+            try keepHoles(in: row.offset..<row.end, of: item)
+        }
+        try keepHoles(in: content.value.size..<Int64.max, of: item)
         item.row.size = content.value.size
         item.row.origin = content.value.origin
         try replacePages(of: item, with: content)
@@ -126,6 +136,7 @@ extension VaultState {
         var entries = part.entries
         if end < part.value.size { entries.append(.nowhere(from: end, upTo: part.value.size)) }
         item.row.size = max(end, entries.last?.end ?? 0)
+        try keepHoles(in: start..<Int64.max, of: item)
         item.row.origin = part.value.origin
         var exchange = ContentExchange()
         for entry in entries {

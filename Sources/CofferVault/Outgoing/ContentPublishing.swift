@@ -56,6 +56,7 @@ package struct ContentTarget {
     /// Removes all content.
     func clear(_ state: inout VaultState) throws(FileSystemError) {
         try state.removeContent(of: item, 0..<Int64.max)
+        try state.keepHoles(in: 0..<Int64.max, of: item)
         item.row.size = 0
         state.tree.touch(item, [])
     }

@@ -37,8 +37,12 @@ extension Outgoing {
             rest = rest.dropFirst(Self.noteCount)
             try vault.changing { state throws(FileSystemError) in
                 for extent in batch {
-                    let rows = try state.rows(ofExtent: extent.row).filter { $0.remote == 0 }
+                    var rows = try state.rows(ofExtent: extent.row).filter { $0.remote == 0 }
                     if rows.isEmpty { continue }
+                    // Versions may have what the file has lost.
+                    if rows.reduce(0, { $0 + $1.length }) < rows[0].total {
+                        rows += try state.keptRows(ofExtent: rows[0]).filter { $0.remote == 0 }
+                    }
                     let remote = try state.index.insertRemoteExtent(
                         extent.place, live: rows.reduce(0) { $0 + $1.length })
                     for row in rows {

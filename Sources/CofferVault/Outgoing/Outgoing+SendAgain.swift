@@ -58,7 +58,9 @@ extension Outgoing {
         try vault.exchanging.withLock { _ throws(FileSystemError) in
             defer { vault.facts.close() }
             return try vault.reading { state throws(FileSystemError) in
-                guard state.tree.isTracking, let row = try state.tree.row(number) else { return false }
+                guard state.tree.isTracking, let row = try state.tree.row(number),
+                    !row.flags.contains(.isVersion)
+                else { return false }
                 if row.unsent.contains(.content) { return true }
                 let facts = try state.openFacts()
                 return try facts.values(.content(row.id)).last?.stamp.dot.log == log

@@ -182,10 +182,10 @@ extension Repacking {
                 }
             } refer: { row, state throws(FileSystemError) in
                 let item = try state.tree.item(number)
-                try state.removeContent(of: item, range)
+                try state.removeContent(of: item, range, isSame: true)
                 try state.index.insert(row)
                 item.row.allocated += row.length
-                state.tree.touch(item, aspects)
+                state.tree.touch(item, item.row.flags.contains(.isVersion) ? [] : aspects)
             }
         }
         vault.upkeep.pause()

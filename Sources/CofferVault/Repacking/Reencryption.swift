@@ -67,7 +67,7 @@ extension Repacking {
                 try state.index.extents(
                     after: place.item, place.offset, limit: Reencryption.batchCount)
             }
-            for run in Self.runs(of: rows, before: epoch) {
+            for run in Self.runs(of: try ofPresent(rows), before: epoch) {
                 guard progress.byteCount + progress.skippedByteCount < byteCountMax else { return progress }
                 let count = run.reduce(0) { $0 + $1.length }
                 if try rewrite(run, marking: .content) {
@@ -85,6 +85,18 @@ extension Repacking {
             (place.item, place.offset) = (last.item, last.offset)
         }
         return progress
+    }
+
+    /// Those ranges that the present contents have: what only the history has stays as it is.
+    private func ofPresent(_ rows: [ExtentRow]) throws(FileSystemError) -> [ExtentRow] {
+        try vault.reading { state throws(FileSystemError) in
+            guard state.index.hasHistory else { return rows }
+            var kept: [ExtentRow] = []
+            for row in rows where try state.tree.row(row.item)?.flags.contains(.isVersion) == false {
+                kept.append(row)
+            }
+            return kept
+        }
     }
 
     /// Ranges of older epochs, in groups of adjacent ranges that fit one extent.

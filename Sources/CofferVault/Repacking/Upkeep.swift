@@ -152,6 +152,7 @@ extension Repacking {
                 }
                 try vault.moveLog()
                 try vault.cache.evictIfDue()
+                try vault.history.thinIfDue()
                 if try compact() { vault.upkeep.noteUpkeep(isUrgent: false) }
                 vault.problems.remove(about: .upkeep(vault.id))
             } catch {

@@ -69,7 +69,7 @@ extension ItemTree {
         let row = EntryRow(
             parent: directory.row.number, name: name, item: item, type: type.rawValue,
             cookie: cookie ?? index.nextCookie())
-        try index.insert(row)
+        try insert(row)
         stamp(directory, time)
     }
 

@@ -69,6 +69,7 @@ extension ItemTree {
         let bytes = others.reduce(name.count + 1) { $0 + $1.name.count + 1 }
         guard bytes <= Self.valueByteCountMax else { throw .noSpace }
         let old = attributes.first { $0.name == name }?.value
+        try keepAttributes(of: item)
         try index.setAttribute(name, of: number, to: value, replacing: old)
         item.row.flags.formUnion([.hasAttributes, ExtendedAttributeName.flag(name)])
         touch(item, .attributes)
@@ -82,6 +83,7 @@ extension ItemTree {
         having attributes: inout [[UInt8]: [UInt8]]
     ) throws(FileSystemError) {
         var byteCount = attributes.keys.reduce(0) { $0 + $1.count + 1 }
+        if new.contains(where: { attributes[$0.name] != $0.value }) { try keepAttributes(of: item) }
         for (name, value) in new.map({ ($0.name, $0.value) }) where attributes[name] != value {
             let old = attributes[name]
             if old == nil {
@@ -100,6 +102,7 @@ extension ItemTree {
     ) throws(FileSystemError) {
         let number = item.row.number
         guard let old = try index.attribute(name, of: number) else { throw .attributeNotFound }
+        try keepAttributes(of: item)
         try index.removeAttribute(name, of: number, value: old)
         let isLast = try !index.hasAttributes(of: number)
         item.row.flags.subtract(ExtendedAttributeName.flag(name))

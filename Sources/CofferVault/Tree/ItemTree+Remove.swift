@@ -18,7 +18,7 @@ extension ItemTree {
         guard item.type != .directory else { throw .isDirectory }
         try Self.checkCount(of: item)
         let time = Clock.fileTime
-        try index.remove(entry)
+        try remove(entry)
         stamp(directory, time)
         dropName(of: item, time)
         try noteRemoved(name, in: directory)
@@ -38,7 +38,7 @@ extension ItemTree {
         }
         try Self.checkCount(of: directory)
         let time = Clock.fileTime
-        try index.remove(entry)
+        try remove(entry)
         directory.row.links -= 1
         stamp(directory, time)
         dropDirectory(item, time)

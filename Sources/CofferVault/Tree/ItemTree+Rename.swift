@@ -39,7 +39,7 @@ extension ItemTree {
         let replaced = try self.item(existing.item)
         try checkReplacing(replaced, by: item)
         try Self.checkCount(of: replaced.type == .directory ? target.directory : replaced)
-        try index.remove(existing)
+        try remove(existing)
         let time = Clock.fileTime
         if replaced.type == .directory {
             target.directory.row.links -= 1
@@ -69,7 +69,7 @@ extension ItemTree {
     ) throws(FileSystemError) {
         guard let type = item.type else { throw .invalidArgument }
         let time = Clock.fileTime
-        try index.remove(moved)
+        try remove(moved)
         stamp(source.directory, time)
         try insertEntry(
             target.name, in: target.directory, to: moved.item, type, time, cookie: cookie)
@@ -96,8 +96,8 @@ extension ItemTree {
         if secondType == .directory { try Self.checkCount(of: target.directory) }
         try index.visitOrder(of: other.parent, other.cookie)
         let time = Clock.fileTime
-        try index.remove(one)
-        try index.remove(other)
+        try remove(one)
+        try remove(other)
         try insertEntry(
             target.name, in: target.directory, to: one.item, firstType, time, cookie: other.cookie)
         try insertEntry(

@@ -8,7 +8,7 @@ internal import CofferSystem
 struct ItemTree: ~Copyable {
     let index: Index
     private(set) var items: [Int64: CachedItem] = [:]
-    private(set) var dirtyItems: Set<Int64> = []
+    var dirtyItems: Set<Int64> = []
     /// Items without a name that programs or the kernel may still use.
     var orphans: Set<Int64> = []
     /// The orphans that are old versions of files, with a name of the new version.
@@ -38,6 +38,8 @@ struct ItemTree: ~Copyable {
     var busy: [Int64: Int64] = [:]
     /// Files whose content could not be sent when that was last tried, as parts of it are damaged or missing.
     var unsendable: Set<Int64> = []
+    /// Records the history; nil if the vault keeps none.
+    var history: HistoryRecorder?
     /// Called when there is something new to send.
     var listener: (@Sendable () -> Void)?
 
@@ -136,6 +138,8 @@ struct ItemTree: ~Copyable {
 
     /// Writes changed items and orphans to the index.
     mutating func storeItems() throws(FileSystemError) {
+        try keepChangedItems()
+        try storeHistory()
         for number in dirtyItems {
             guard let item = items[number] else {
                 throw .stopped(reason: "item \(number) was changed but is not in memory")
@@ -170,5 +174,6 @@ struct ItemTree: ~Copyable {
         removedElsewhere = []
         unseen = UnseenNames()
         growing = [:]
+        history = nil
     }
 }

@@ -376,6 +376,7 @@ extension VaultState {
     /// Removes an item with its content and attributes.
     mutating func erase(_ item: CachedItem) throws(FileSystemError) {
         readAhead.end(item.row.number)
+        try tree.keepAttributes(of: item)
         if item.row.allocated > 0 {
             try removeContent(of: item, 0..<Int64.max)
         }

@@ -1,0 +1,79 @@
+/// How long the past states of a vault are kept.
+package enum RetentionReport: Codable, Equatable, Sendable {
+    case none
+    case forever
+    /// For this many seconds.
+    case seconds(Int64)
+}
+
+/// The past states of a vault, or of one item.
+package struct HistoryReport: Codable, Sendable {
+    /// The vault's name.
+    package let vault: String
+    /// The path in the vault; empty for the whole vault.
+    package let path: String
+    /// How long states are kept.
+    package let retention: RetentionReport
+    /// The states, from the oldest to the present one.
+    package let states: [State]
+
+    /// A state, or several states in which the item was the same.
+    package struct State: Codable, Sendable {
+        /// From when on, in seconds since 1970.
+        package let since: Int64
+        /// Until when, in seconds since 1970; nil for the present state.
+        package let until: Int64?
+        /// What the path led to; nil if it led to nothing, and for the whole vault.
+        package let item: Item?
+    }
+
+    /// An item in some state.
+    package struct Item: Codable, Equatable, Sendable {
+        /// Its type: file, directory, symlink, or other.
+        package let type: String
+        /// The size of its content in bytes.
+        package let size: Int64
+        /// When its content was last changed, in seconds since 1970.
+        package let modified: Int64
+    }
+}
+
+/// What differs between two states of a vault.
+package struct DifferenceReport: Codable, Sendable {
+    /// From when on the vault was in the first state, in seconds since 1970.
+    package let from: Int64
+    /// From when on it was in the second state, in seconds since 1970.
+    package let to: Int64
+    /// The differences, by path.
+    package let differences: [Difference]
+
+    /// One difference.
+    package struct Difference: Codable, Sendable {
+        /// What happened to the path: added, removed, changed, or attributes.
+        package let kind: String
+        /// The path in the vault; empty for the vault itself.
+        package let path: String
+        /// Whether it leads, or led, to a directory.
+        package let isDirectory: Bool
+
+        package init(kind: String, path: String, isDirectory: Bool) {
+            self.kind = kind
+            self.path = path
+            self.isDirectory = isDirectory
+        }
+    }
+}
+
+/// What a restore has done.
+package struct RestoredReport: Codable, Sendable {
+    /// From when on the vault was in the state that was restored, in seconds since 1970.
+    package let since: Int64
+    /// The number of items that were brought back.
+    package let items: Int
+    /// The number of items that were as they had been.
+    package let unchanged: Int
+    /// The number of items that were removed.
+    package let removed: Int
+    /// The bytes of content that were written.
+    package let bytes: Int64
+}

@@ -1,0 +1,96 @@
+/// Sets how long the past states of a vault are kept.
+package struct RetentionRequest: ControlRequest {
+    let vault: String
+    let retention: RetentionReport
+
+    /// Names the vault, and how long its states are kept from now on.
+    package init(vault: String, retention: RetentionReport) {
+        self.vault = vault
+        self.retention = retention
+    }
+
+    package var changesVaults: Bool { true }
+    package var message: RequestMessage { .retention(self) }
+
+    package func perform(by handler: ControlHandler, for client: RequestClient) throws(ClientError) -> Done {
+        try handler.setRetention(of: vault, retention)
+        return Done()
+    }
+}
+
+/// Lists the past states of a vault, or those in which an item was different.
+package struct HistoryRequest: ControlRequest {
+    let vault: String
+    let path: String
+
+    /// - Parameter path: The path in the vault; empty for the whole vault.
+    package init(vault: String, path: String) {
+        self.vault = vault
+        self.path = path
+    }
+
+    package var changesVaults: Bool { false }
+    package var message: RequestMessage { .history(self) }
+
+    package func perform(
+        by handler: ControlHandler, for client: RequestClient
+    ) throws(ClientError) -> HistoryReport {
+        try handler.history(of: path, in: vault, client)
+    }
+}
+
+/// Compares two states of a vault.
+package struct DifferenceRequest: ControlRequest {
+    let vault: String
+    let path: String
+    let from: Int64
+    let to: Int64?
+
+    /// - Parameters:
+    ///   - path: The path in the vault; empty for the whole vault.
+    ///   - from: A time of the first state, in seconds since 1970.
+    ///   - to: A time of the second state; nil for the present one.
+    package init(vault: String, path: String, from: Int64, to: Int64?) {
+        self.vault = vault
+        self.path = path
+        self.from = from
+        self.to = to
+    }
+
+    package var changesVaults: Bool { false }
+    package var message: RequestMessage { .difference(self) }
+
+    package func perform(
+        by handler: ControlHandler, for client: RequestClient
+    ) throws(ClientError) -> DifferenceReport {
+        try handler.differences(of: path, in: vault, from: from, to: to, client)
+    }
+}
+
+/// Brings back what a path led to.
+package struct RestoreRequest: ControlRequest {
+    let vault: String
+    let path: String
+    let time: Int64
+    let isExact: Bool
+
+    /// - Parameters:
+    ///   - path: The path in the vault; empty for the whole vault.
+    ///   - time: A time of the state, in seconds since 1970.
+    ///   - isExact: Whether items below the path are removed that were not there then.
+    package init(vault: String, path: String, time: Int64, isExact: Bool) {
+        self.vault = vault
+        self.path = path
+        self.time = time
+        self.isExact = isExact
+    }
+
+    package var changesVaults: Bool { true }
+    package var message: RequestMessage { .restore(self) }
+
+    package func perform(
+        by handler: ControlHandler, for client: RequestClient
+    ) throws(ClientError) -> RestoredReport {
+        try handler.restore(path, in: vault, at: time, isExact: isExact, client)
+    }
+}

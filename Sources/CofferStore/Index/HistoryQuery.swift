@@ -1,0 +1,36 @@
+/// The queries on the tables of history, and the changes of them.
+enum HistoryQuery: Int, IndexStatement {
+    case history, putHistory
+    case moments, anyMoment, putMoment, removeMoment
+    case versions, version, versionsAfter, putVersion, removeVersion
+    case holes, putHole, removeHole
+
+    var sql: String {
+        switch self {
+        case .history: "SELECT kept, changed, last FROM history"
+        case .putHistory: "INSERT OR REPLACE INTO history (one, kept, changed, last) VALUES (?,?,?,?)"
+        case .moments: "SELECT \(MomentRow.columns) FROM moments ORDER BY number"
+        case .anyMoment: "SELECT 1 FROM moments WHERE number > ? AND number <= ? LIMIT 1"
+        case .putMoment: "INSERT INTO moments (\(MomentRow.columns)) VALUES (?,?,?,?,?)"
+        case .removeMoment: "DELETE FROM moments WHERE number = ?"
+        case .versions:
+            "SELECT \(VersionRow.columns) FROM versions WHERE item = ? AND until >= ? ORDER BY until"
+        case .version: "SELECT \(VersionRow.columns) FROM versions WHERE item = ? AND until = ?"
+        case .versionsAfter:
+            """
+            SELECT \(VersionRow.columns) FROM versions WHERE (item, until) > (?, ?)
+            ORDER BY item, until LIMIT ?
+            """
+        case .putVersion: "INSERT INTO versions (\(VersionRow.columns)) VALUES (?,?,?,?)"
+        case .removeVersion: "DELETE FROM versions WHERE item = ? AND until = ?"
+        case .holes:
+            """
+            SELECT "offset", length FROM holes WHERE version = ?1 AND "offset" < ?3 AND "offset" >=
+            coalesce((SELECT max("offset") FROM holes WHERE version = ?1 AND "offset" <= ?2), ?2)
+            ORDER BY "offset"
+            """
+        case .putHole: #"INSERT INTO holes (version, "offset", length) VALUES (?,?,?)"#
+        case .removeHole: #"DELETE FROM holes WHERE version = ? AND "offset" = ?"#
+        }
+    }
+}

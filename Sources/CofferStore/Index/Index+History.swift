@@ -1,0 +1,181 @@
+package import CofferFormat
+
+// The states of a vault that are kept; in indexes that have the tables of history.
+extension Index {
+    /// Whether the index has the tables of history.
+    package var hasHistory: Bool { digest.tables.history }
+
+    /// Makes the tables of history, in the open transaction, unless they are there.
+    package func addHistory(_ row: HistoryRow) throws(FileSystemError) {
+        guard !hasHistory else { return }
+        try database.execute(HistorySchema.create)
+        digest.addHistory()
+        try storeVersion()
+        changes += 1
+        try put(row, replacing: nil)
+    }
+
+    /// Stores which tables there are.
+    func storeVersion() throws(FileSystemError) {
+        try database.execute("PRAGMA user_version = \(digest.tables.version)")
+    }
+
+    /// The numbers that the next item and the next entry get.
+    package var nextNumbers: (item: Int64, cookie: Int64) { (counters.item, counters.cookie) }
+
+    /// What there is once for the history.
+    package func history() throws(FileSystemError) -> HistoryRow {
+        guard let row = try historyStatements[.history].first({ _ in }, { HistoryRow($0) }) else {
+            throw .damaged(place: "the state of the history in the index")
+        }
+        return row
+    }
+
+    /// Stores what there is once for the history, replacing `old`.
+    package func put(_ row: HistoryRow, replacing old: HistoryRow?) throws(FileSystemError) {
+        let before = old.map { old in hash(.history) { old.write(to: &$0) } }
+        _ = try put(
+            .history, historyStatements[.putHistory], replacing: before, { row.write(to: &$0) },
+            { row.write(to: &$0) })
+    }
+
+    /// All moments, ascending.
+    package func moments() throws(FileSystemError) -> [MomentRow] {
+        var rows: [MomentRow] = []
+        try historyStatements[.moments].each(
+            { _ in },
+            { row throws(FileSystemError) in
+                rows.append(MomentRow(row))
+                return true
+            })
+        return rows
+    }
+
+    /// Whether there is a moment after `moment`, up to `last`.
+    package func hasMoment(after moment: Int64, upTo last: Int64) throws(FileSystemError) -> Bool {
+        try historyStatements[.anyMoment].first(
+            {
+                $0.bind(1, moment)
+                $0.bind(2, last)
+            }, { _ in true }) == true
+    }
+
+    /// Stores a new moment.
+    package func insert(_ row: MomentRow) throws(FileSystemError) {
+        _ = try put(
+            .moments, historyStatements[.putMoment], replacing: nil, { row.write(to: &$0) },
+            { row.write(to: &$0) })
+    }
+
+    /// Removes a moment, which must equal the stored one.
+    package func remove(_ row: MomentRow) throws(FileSystemError) {
+        try remove(.moments, historyStatements[.removeMoment], { row.write(to: &$0) }) {
+            $0.bind(1, row.number)
+        }
+    }
+
+    /// The versions of an item from a moment on, ascending.
+    package func versions(of item: Int64, from moment: Int64) throws(FileSystemError) -> [VersionRow] {
+        var rows: [VersionRow] = []
+        try historyStatements[.versions].each(
+            {
+                $0.bind(1, item)
+                $0.bind(2, moment)
+            },
+            { row throws(FileSystemError) in
+                rows.append(VersionRow(row))
+                return true
+            })
+        return rows
+    }
+
+    /// The version of an item that ends with a moment; nil if there is none.
+    package func version(of item: Int64, until moment: Int64) throws(FileSystemError) -> VersionRow? {
+        try historyStatements[.version].first(
+            {
+                $0.bind(1, item)
+                $0.bind(2, moment)
+            }, { VersionRow($0) })
+    }
+
+    /// Versions of any item after (`item`, `moment`), in this order.
+    package func versions(
+        after item: Int64, _ moment: Int64, limit: Int
+    ) throws(FileSystemError) -> [VersionRow] {
+        var rows: [VersionRow] = []
+        try historyStatements[.versionsAfter].each(
+            {
+                $0.bind(1, item)
+                $0.bind(2, moment)
+                $0.bind(3, Int64(limit))
+            },
+            { row throws(FileSystemError) in
+                rows.append(VersionRow(row))
+                return true
+            })
+        return rows
+    }
+
+    /// Stores a new version.
+    package func insert(_ row: VersionRow) throws(FileSystemError) {
+        _ = try put(
+            .versions, historyStatements[.putVersion], replacing: nil, { row.write(to: &$0) },
+            { row.write(to: &$0) })
+    }
+
+    /// Removes a version, which must equal the stored one.
+    package func remove(_ row: VersionRow) throws(FileSystemError) {
+        try remove(.versions, historyStatements[.removeVersion], { row.write(to: &$0) }) {
+            $0.bind(1, row.item)
+            $0.bind(2, row.until)
+        }
+    }
+
+    /// The recorded holes of a version that overlap `range`, ascending.
+    package func holes(
+        of version: Int64, overlapping range: Range<Int64>
+    ) throws(FileSystemError) -> [Range<Int64>] {
+        var ranges: [Range<Int64>] = []
+        try historyStatements[.holes].each(
+            {
+                $0.bind(1, version)
+                $0.bind(2, range.lowerBound)
+                $0.bind(3, range.upperBound)
+            },
+            { row throws(FileSystemError) in
+                let (start, length) = (row.integer(0), row.integer(1))
+                guard start >= 0, length > 0, length <= .max - start else {
+                    throw .damaged(place: "a hole of item \(version) in the index")
+                }
+                if start + length > range.lowerBound { ranges.append(start..<start + length) }
+                return true
+            })
+        return ranges
+    }
+
+    /// Records a hole of a version, which overlaps no other.
+    package func insertHole(_ range: Range<Int64>, of version: Int64) throws(FileSystemError) {
+        let row = HoleRow(version: version, range: range)
+        _ = try put(
+            .holes, historyStatements[.putHole], replacing: nil, { row.write(to: &$0) },
+            { row.write(to: &$0) })
+    }
+
+    /// Removes a recorded hole, which must equal the stored one.
+    package func removeHole(_ range: Range<Int64>, of version: Int64) throws(FileSystemError) {
+        let row = HoleRow(version: version, range: range)
+        try remove(.holes, historyStatements[.removeHole], { row.write(to: &$0) }) {
+            $0.bind(1, version)
+            $0.bind(2, range.lowerBound)
+        }
+    }
+
+    private func remove(
+        _ table: RowDigest.Table, _ statement: Statement, _ write: (inout HashedColumns) -> Void,
+        _ bind: (Statement) -> Void
+    ) throws(FileSystemError) {
+        try statement.run(bind)
+        digest.subtract(table, hash(table, write).sum)
+        changes += 1
+    }
+}

@@ -1,0 +1,139 @@
+package import CofferFormat
+internal import CofferStore
+internal import CofferSystem
+
+// What a vault keeps of its past, and looking at it.
+extension History {
+    /// How long the states of a vault are kept.
+    package enum Retention: Equatable, Sendable {
+        /// None are kept.
+        case none
+        /// For some seconds; the older, the fewer.
+        case seconds(Int64)
+        /// For ever; the older, the fewer.
+        case forever
+
+        init(_ seconds: Int64) {
+            self = seconds == 0 ? .none : seconds < 0 ? .forever : .seconds(seconds)
+        }
+
+        var seconds: Int64 {
+            switch self {
+            case .none: 0
+            case .seconds(let seconds): max(1, seconds)
+            case .forever: -1
+            }
+        }
+    }
+
+    /// A state that is kept.
+    package struct State: Equatable, Sendable {
+        /// From when on the vault was in this state, in nanoseconds since 1970.
+        package let since: Int64
+        /// When the next change came, in nanoseconds since 1970.
+        package let until: Int64
+    }
+
+    /// How long states are kept.
+    package func retention() throws(FileSystemError) -> Retention {
+        try vault.reading { state throws(FileSystemError) in
+            state.index.hasHistory ? Retention(try state.index.history().kept) : .none
+        }
+    }
+
+    /// Sets how long states are kept; what is kept no longer goes in the background.
+    ///
+    /// States from before the history was turned on do not come back.
+    ///
+    /// - Throws: `.busy` if the history is to be turned off while somebody looks at it.
+    package func set(_ retention: Retention) throws(FileSystemError) {
+        if vault.isReadOnly { throw .readOnly }
+        var isViewed = false
+        try commit { state throws(FileSystemError) in
+            isViewed = retention == .none && state.tree.history?.viewed.isEmpty == false
+            if isViewed { return }
+            let time = Clock.realTime
+            if !state.index.hasHistory {
+                guard retention != .none else { return }
+                try state.index.addHistory(HistoryRow(kept: retention.seconds, changed: time))
+            } else {
+                let old = try state.index.history()
+                var row = state.tree.history?.row ?? old
+                row.kept = retention.seconds
+                if state.tree.history == nil { row.changed = max(time, old.changed) }
+                try state.index.put(row, replacing: old)
+            }
+            if retention == .none {
+                for moment in try state.index.moments() { try state.index.remove(moment) }
+                state.tree.history = nil
+            } else if state.tree.history == nil {
+                state.tree.history = try HistoryRecorder(state.index)
+            } else {
+                state.tree.history?.row.kept = retention.seconds
+            }
+        }
+        if isViewed { throw .busy }
+        try vault.commitIndex()
+        vault.thinned.withLock { $0 = 0 }
+        vault.upkeep.noteUpkeep(isUrgent: true)
+    }
+
+    /// The states that are kept, ascending; the present one is not among them.
+    package func states() throws(FileSystemError) -> [State] {
+        try vault.reading { state throws(FileSystemError) in
+            guard state.tree.history != nil else { return [] }
+            return try state.index.moments().map { State(since: $0.since, until: $0.begun) }
+        }
+    }
+
+    /// Makes the state that the vault is in now one that is kept, if anything changes after it.
+    package func keepPresent() throws(FileSystemError) {
+        try commit { $0.tree.history?.isDue = true }
+    }
+
+    /// The vault as it was at a time, or at the latest kept state before it.
+    ///
+    /// The caller closes it.
+    ///
+    /// - Parameter time: In nanoseconds since 1970.
+    /// - Returns: Nil if no state of that time or an earlier one is kept.
+    package func view(at time: Int64) throws(FileSystemError) -> HistoryView? {
+        var view: HistoryView?
+        let isPast = vault.state.withLock { $0.tree.history.map { time < $0.row.changed } ?? true }
+        if isPast || vault.isReadOnly {
+            view = try vault.reading { state throws(FileSystemError) in try self.view(at: time, &state) }
+        } else {
+            try commit { state throws(FileSystemError) in view = try self.view(at: time, &state) }
+        }
+        return view
+    }
+
+    private func view(at time: Int64, _ state: inout VaultState) throws(FileSystemError) -> HistoryView? {
+        guard let recorder = state.tree.history else { return nil }
+        let present = MomentRow(
+            number: recorder.row.last + 1, since: recorder.row.changed, begun: .max, nextItem: .max,
+            nextCookie: .max)
+        let moments = try state.index.moments() + [present]
+        guard let moment = moments.last(where: { $0.since <= time }) else { return nil }
+        // The next change must not belong to a moment before the one that is looked at.
+        if moment == present { state.tree.history?.isDue = true }
+        state.tree.history?.viewed[moment.number, default: 0] += 1
+        return HistoryView(vault, moment)
+    }
+
+    /// Commits, and calls `body` before anything else changes: a moment is the state that a commit left.
+    private func commit(
+        then body: @escaping (inout VaultState) throws(FileSystemError) -> Void
+    ) throws(FileSystemError) {
+        try vault.committing.withLock { intents throws(FileSystemError) in
+            try vault.commitAlone(intents, then: body)
+        }
+    }
+
+    func release(_ moment: Int64) {
+        vault.state.withLock { state in
+            let count = state.tree.history?.viewed[moment] ?? 0
+            state.tree.history?.viewed[moment] = count > 1 ? count - 1 : nil
+        }
+    }
+}

@@ -1,0 +1,224 @@
+package import CofferFormat
+internal import CofferStore
+package import CofferSystem
+
+/// A vault as it was at a moment; nothing of it can be changed.
+///
+/// Keeps the moment from being removed until `close`. Item numbers are those of the vault.
+package final class HistoryView: Sendable {
+    /// How often a read retries when the vault has changed in the meantime.
+    private static let attemptCount = 20
+
+    private let vault: Vault
+    let moment: MomentRow
+
+    /// A name in a directory.
+    package struct Entry: Sendable {
+        /// The name.
+        package let name: [UInt8]
+        /// The number of the item that it led to.
+        package let item: Int64
+        /// The item's type, as in d_type.
+        package let type: UInt8
+        /// The place in the order of reading.
+        package let cookie: Int64
+    }
+
+    init(_ vault: Vault, _ moment: MomentRow) {
+        self.vault = vault
+        self.moment = moment
+    }
+
+    /// From when on the vault was in this state, in nanoseconds since 1970.
+    package var since: Int64 { moment.since }
+
+    /// Lets the moment be removed when its time has come; call it once, and nothing after it.
+    package func close() {
+        vault.history.release(moment.number)
+    }
+
+    /// How an item was.
+    ///
+    /// - Throws: `.stale` if there was no such item.
+    package func attributes(of item: Int64) throws(FileSystemError) -> Attributes {
+        try vault.looking { state throws(FileSystemError) in
+            try PastItem(item, at: moment, in: state).attributes
+        }
+    }
+
+    /// The item that a name in a directory led to.
+    ///
+    /// - Throws: `.notFound`, `.notDirectory`, `.stale`.
+    package func lookup(_ name: [UInt8], in directory: Int64) throws(FileSystemError) -> Attributes {
+        try vault.looking { state throws(FileSystemError) in
+            let past = try PastItem(directory, at: moment, in: state)
+            guard past.attributes.type == .directory else { throw .notDirectory }
+            for holder in past.holders {
+                guard let entry = try state.index.entry(name, in: holder) else { continue }
+                guard entry.item != 0, entry.cookie < moment.nextCookie else { break }
+                return try PastItem(entry.item, at: moment, in: state).attributes
+            }
+            throw .notFound
+        }
+    }
+
+    /// All names in a directory, in the order of reading.
+    ///
+    /// - Throws: `.notDirectory`, `.stale`.
+    package func entries(of directory: Int64) throws(FileSystemError) -> [Entry] {
+        var found: [[UInt8]: Entry?] = [:]
+        let holders = try vault.looking { state throws(FileSystemError) in
+            let past = try PastItem(directory, at: moment, in: state)
+            guard past.attributes.type == .directory else { throw .notDirectory }
+            return past.holders
+        }
+        for holder in holders {
+            var cookie: Int64 = 0
+            while true {
+                let rows = try vault.looking { state throws(FileSystemError) in
+                    try state.index.entries(in: holder, after: cookie, limit: Self.batchCount)
+                }
+                for row in rows {
+                    cookie = row.cookie
+                    if found[row.name] != nil { continue }
+                    let isThere = row.item != 0 && row.cookie < moment.nextCookie
+                    found[row.name] = .some(
+                        isThere
+                            ? Entry(name: row.name, item: row.item, type: row.type, cookie: row.cookie) : nil)
+                }
+                if rows.count < Self.batchCount { break }
+            }
+        }
+        return found.values.compactMap { $0 }.sorted { $0.cookie < $1.cookie }
+    }
+
+    private static let batchCount = 1024
+
+    /// The target of a symbolic link.
+    ///
+    /// - Throws: `.invalidArgument` for other items.
+    package func readLink(_ item: Int64) throws(FileSystemError) -> [UInt8] {
+        try vault.looking { state throws(FileSystemError) in
+            let row = try PastItem(item, at: moment, in: state).row
+            guard FileType(mode: row.mode) == .symbolicLink else { throw .invalidArgument }
+            return row.target
+        }
+    }
+
+    /// All extended attributes of an item, by name.
+    package func extendedAttributes(
+        of item: Int64
+    ) throws(FileSystemError) -> [(name: [UInt8], value: [UInt8])] {
+        try vault.looking { state throws(FileSystemError) in
+            let past = try PastItem(item, at: moment, in: state)
+            for holder in past.holders {
+                if let row = try state.tree.row(holder), row.flags.contains(.isVersion),
+                    !row.flags.contains(.ownsAttributes)
+                {
+                    continue
+                }
+                return try state.index.attributes(of: holder)
+            }
+            return []
+        }
+    }
+
+    /// Reads content into `buffer`; fetches what is only on the remote.
+    ///
+    /// - Returns: The number of bytes read; fewer than requested only at the end of the file.
+    /// - Throws: As `Contents.read`; `.stale` if the file goes on changing.
+    package func read(
+        _ item: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer
+    ) throws(FileSystemError) -> Int {
+        var plan = try self.plan(item, offset..<offset.addingClamped(Int64(count)))
+        for _ in 0..<Self.attemptCount {
+            do throws(FileSystemError) {
+                try fill(buffer, plan)
+            } catch {
+                guard case .stale = error else { throw error }
+            }
+            let after = try self.plan(item, offset..<offset.addingClamped(Int64(count)))
+            if after == plan { return plan.range.count }
+            plan = after
+        }
+        throw .stale
+    }
+
+    /// Where the bytes of a range are.
+    private struct Plan: Equatable {
+        var range: Range<Int64>
+        /// Ranges that are no holes, and the items that have them.
+        var pieces: [Piece] = []
+    }
+
+    private struct Piece: Equatable {
+        let holder: Int64
+        let range: Range<Int64>
+        /// The rows; other rows with the same bytes are equal to them, or the read is made again.
+        let rows: [ExtentRow]
+    }
+
+    private func plan(_ item: Int64, _ range: Range<Int64>) throws(FileSystemError) -> Plan {
+        try vault.looking { state throws(FileSystemError) in
+            let past = try PastItem(item, at: moment, in: state)
+            guard past.attributes.type == .regular else { throw .invalidArgument }
+            var plan = Plan(range: range.clamped(to: min(range.lowerBound, past.row.size)..<past.row.size))
+            var unknown = RangeSet(plan.range)
+            for holder in past.holders where !unknown.isEmpty {
+                let rows = try state.index.extents(of: holder, overlapping: plan.range)
+                for row in rows {
+                    let parts = unknown.intersection(RangeSet(row.offset..<row.end))
+                    plan.pieces += parts.ranges.map { Piece(holder: holder, range: $0, rows: [row]) }
+                }
+                for row in rows { unknown.remove(contentsOf: row.offset..<row.end) }
+                for hole in try state.index.holes(of: holder, overlapping: plan.range) {
+                    unknown.remove(contentsOf: hole)
+                }
+            }
+            return plan
+        }
+    }
+
+    private func fill(_ buffer: AlignedBuffer, _ plan: Plan) throws(FileSystemError) {
+        buffer.wipe(0..<plan.range.count)
+        for piece in plan.pieces {
+            _ = try vault.contents.read(
+                piece.holder, at: piece.range.lowerBound, count: piece.range.count, into: buffer,
+                place: Int(piece.range.lowerBound - plan.range.lowerBound))
+        }
+    }
+}
+
+extension Int64 {
+    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflows) = addingReportingOverflow(other)
+        return overflows ? .max : sum
+    }
+}
+
+/// An item as it was at a moment.
+private struct PastItem {
+    let row: ItemRow
+    let attributes: Attributes
+    /// The numbers of the versions that have parts of it, and of the item itself, if it still exists: in this order,
+    /// the first one that says something about a part is right.
+    let holders: [Int64]
+
+    /// - Throws: `.stale` if there was no such item.
+    init(_ item: Int64, at moment: MomentRow, in state: borrowing VaultState) throws(FileSystemError) {
+        let versions = try state.index.versions(of: item, from: moment.number)
+        var holders = versions.map(\.version)
+        // As the last commit has it: a change since then is not kept yet.
+        let present = item < moment.nextItem ? try state.index.item(item) : nil
+        if let present, !present.flags.contains(.isVersion) { holders.append(item) }
+        guard let first = holders.first, var row = first == item ? present : try state.tree.row(first) else {
+            throw .stale
+        }
+        row.number = item
+        if let links = versions.first?.links { row.links = UInt32(clamping: links) }
+        row.allocated = row.size
+        self.row = row
+        attributes = Attributes(row)
+        self.holders = holders
+    }
+}
