@@ -62,7 +62,8 @@ open_unit, open_intents = reader["open_unit"], reader["open_intents"]
 
 TABLES = [
     "items", "entries", "extents", "attributes", "packs", "contents", "orphans", "remote_extents", "remote_pages",
-    "fact_items", "fact_entries", "fact_attributes", "logs", "fact_state", "journal", "unsent", "kept"]
+    "fact_items", "fact_entries", "fact_attributes", "logs", "fact_state", "journal", "unsent", "kept",
+    "history", "moments", "versions", "holes"]
 
 
 def item_fields(row):
@@ -117,10 +118,12 @@ def check_digests(database, store, vault):
     key, count = derive(store, b"row digest", vault), 0
     digests, = database.execute("SELECT digests FROM state").fetchone()
     version, = database.execute("PRAGMA user_version").fetchone()
-    require((version, len(digests)) in ((1, 144), (2, 272)), "the version of an index")
+    require((version, len(digests)) in ((1, 144), (2, 272), (3, 336), (4, 336)), "the version of an index")
     for table, name in enumerate(TABLES[: len(digests) // 16], start=1):
         total = 0
-        for row in database.execute(f"SELECT * FROM {name}"):
+        # With tables of history, those of facts may be missing, and count as empty.
+        is_missing = version == 3 and 10 <= table <= 17
+        for row in () if is_missing else database.execute(f"SELECT * FROM {name}"):
             total += int.from_bytes(row_hash(key, digest_message(table, row)), "little")
             count += 1
         expected = digests[16 * table - 16 : 16 * table]
