@@ -40,7 +40,7 @@ SCRIPTS := $(wildcard .ci/*.sh docs/man/*.sh mount-helpers/*.sh Benchmarks/*.sh 
 # What is exported, scripts of mount-helpers read.
 export BUILD PREFIX DESTDIR SBINDIR
 
-.PHONY: help deps build demo picture foreign-reader build-tests test applications crash power-cuts unsteady network chaos hostile nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
+.PHONY: help deps build demo picture foreign-reader build-tests test applications crash power-cuts unsteady network chaos hostile model nightly tsan fuzz bench bench-quick bench-sharing bench-deps bench-parts bench-build lint format install uninstall deb try-deb clean
 
 help: ## This list
 	@awk -F ' *## *' '/^[a-z-]+:.*##/ { split($$1, name, ":"); printf "make %-14s %s\n", name[1], $$2 }' Makefile
@@ -105,6 +105,9 @@ chaos: $(STAMP) ## Random stories of several members with live mounts, and what 
 
 hostile: $(STAMP) ## Attacks on the storage of a vault that three mounts share, one by one: NAMES='…' for some (root)
 	COFFER=$(abspath $(BINARY)) python3 -B Tests/hostile.py $(BUILD)/hostile $(NAMES)
+
+model: deps ## Check the models of the protocol with spin, and that each of their rules is needed: NAMES='…' for some
+	python3 -B Tests/model.py $(BUILD)/model $(NAMES)
 
 nightly: crash power-cuts ## Both of these, for HOURS each
 

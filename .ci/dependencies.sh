@@ -44,6 +44,9 @@ have_command systemd-analyze || need systemd
 # What checks the shell scripts.
 have_command shellcheck || need shellcheck
 have_command sqlite3 || need sqlite3
+# What explores the models of the protocol.
+have_command spin || want spin
+have_command cc || want gcc
 # Shells whose completion is tested; bash is everywhere.
 have_command zsh || want zsh
 have_command fish || want fish
