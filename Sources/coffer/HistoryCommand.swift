@@ -22,10 +22,7 @@ struct HistoryCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(
-        help: ArgumentHelp(
-            "A path in the mount, or VAULT/PATH; VAULT alone for the whole vault.", valueName: "path"),
-        completion: Completions.paths)
+    @Argument(help: VaultPath.help, completion: Completions.paths)
     var path: String
 
     func run() throws {
@@ -33,9 +30,6 @@ struct HistoryCommand: ParsableCommand {
         let request = HistoryRequest(vault: place.vault, path: place.path)
         let report = try Requests.perform(request, profile, label: "Reading")
         if json { return try Output.json(report) }
-        if report.retention == .none {
-            throw ClientError.content(.noHistory(vault: report.vault))
-        }
         if place.path.isEmpty {
             Output.table(
                 ["FROM", "TO"],
@@ -80,10 +74,7 @@ struct DiffCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(
-        help: ArgumentHelp(
-            "A path in the mount, or VAULT/PATH; VAULT alone for the whole vault.", valueName: "path"),
-        completion: Completions.paths)
+    @Argument(help: VaultPath.help, completion: Completions.paths)
     var path: String
 
     func run() throws {
@@ -141,19 +132,12 @@ struct RestoreCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(
-        help: ArgumentHelp(
-            "A path in the mount, or VAULT/PATH; VAULT alone for the whole vault.", valueName: "path"),
-        completion: Completions.paths)
+    @Argument(help: VaultPath.help, completion: Completions.paths)
     var path: String
 
     func run() throws {
         let place = try VaultPath(path, try profile.location())
-        let access = try ProfileAccess.open(try profile.location()) { () throws(ClientError) in
-            // Hold signals before other threads start, but after the prompt, which handles Ctrl-C itself.
-            defer { EndingSignals.hold() }
-            return try Passphrase(options: profile).ask()
-        }
+        let access = try Requests.open(profile, holdingSignals: !dryRun)
         defer { access.close() }
         if dryRun { return try rehearse(place, access) }
         let interruption = Interruption()

@@ -39,7 +39,8 @@ struct PastTime: ExpressibleByArgument {
         if time.count == 5 { time += ":59" }
         let style = Date.ISO8601FormatStyle(timeZone: zone).year().month().day().dateTimeSeparator(.space)
             .time(includingFractionalSeconds: false)
-        guard day.count == 10, time.count == 8, let date = try? style.parse("\(day) \(time)") else {
+        // The parser takes 25:00 for one o'clock of the next day.
+        guard let date = try? style.parse("\(day) \(time)"), date.formatted(style) == "\(day) \(time)" else {
             return nil
         }
         seconds = Int64(date.timeIntervalSince1970)
@@ -60,15 +61,14 @@ enum TimeLength {
 
 /// The argument of `--history`: how long past states are kept.
 struct Retention: ExpressibleByArgument {
-    let isForever: Bool
-    /// 0 for no history.
-    let seconds: Int64
+    /// The time in seconds, 0 for “none”; nil for “forever”.
+    let seconds: Int64?
 
     init?(argument: String) {
-        isForever = argument == "forever"
-        if isForever || argument == "none" {
-            seconds = 0
-        } else {
+        switch argument {
+        case "forever": seconds = nil
+        case "none": seconds = 0
+        default:
             guard let length = TimeLength.seconds(of: argument), length > 0 else { return nil }
             seconds = length
         }

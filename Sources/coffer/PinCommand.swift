@@ -37,11 +37,7 @@ struct PinCommand: ParsableCommand {
     }
 
     func run() throws {
-        let access = try ProfileAccess.open(try profile.location()) { () throws(ClientError) in
-            // Hold signals before other threads start, but after the prompt, which handles Ctrl-C itself.
-            defer { if !list { EndingSignals.hold() } }
-            return try Passphrase(options: profile).ask()
-        }
+        let access = try Requests.open(profile, holdingSignals: !list)
         defer { access.close() }
         var reports: [PinReport] = []
         var failures = Failures()

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CofferClient
+internal import CofferSystem
 internal import Glibc
 
 struct StatusCommand: ParsableCommand {
@@ -196,9 +197,13 @@ enum Reports {
 /// Performs requests to a profile.
 enum Requests {
     /// Opens the profile through its mount, or otherwise with the passphrase; the caller must close it.
-    static func open(_ options: ProfileOptions) throws -> ProfileAccess {
+    ///
+    /// - Parameter holdingSignals: Whether to hold the signals that end a process, for `Interruption`.
+    static func open(_ options: ProfileOptions, holdingSignals: Bool = false) throws -> ProfileAccess {
         try ProfileAccess.open(try options.location()) { () throws(ClientError) in
-            try Passphrase(options: options).ask()
+            // Hold signals before other threads start, but after the prompt, which handles Ctrl-C itself.
+            defer { if holdingSignals { EndingSignals.hold() } }
+            return try Passphrase(options: options).ask()
         }
     }
 

@@ -52,6 +52,10 @@ struct VaultCommand: ParsableCommand {
             Output.line("Epoch    \(report.epoch)")
             Output.line("Items    \(report.items)")
             Output.line("Content  \(Output.bytes(report.contentBytes))")
+            if report.historyBytes > 0 {
+                Output.line(
+                    "History  \(Output.bytes(report.historyBytes)) that is not in the present contents")
+            }
             Output.line("Store    \(Output.bytes(report.storeBytes))")
             if let limit = report.cacheLimit { Output.line("Cache    at most \(Output.bytes(limit))") }
             if let pinned = report.pinned { Output.line("Pinned   \(Reports.text(pinned))") }
@@ -95,9 +99,8 @@ struct VaultCommand: ParsableCommand {
                 _ = try Requests.perform(request, on: access)
             }
             guard let history else { return }
-            let retention: RetentionReport =
-                history.isForever ? .forever : history.seconds == 0 ? .none : .seconds(history.seconds)
-            _ = try Requests.perform(RetentionRequest(vault: vault, retention: retention), on: access)
+            let request = VaultRequest.keepHistory(vault: vault, seconds: history.seconds)
+            _ = try Requests.perform(request, on: access)
         }
     }
 

@@ -35,8 +35,20 @@ extension MountTests {
                     versions.contains { $0.contains("nothing") } && versions.contains { $0.contains("3 B") })
                 try profile.command("restore", "Personal/none", "--at", time).fail(with: 66)
                 try profile.command("restore", "Personal", "--at", "1999-01-01").fail(with: 66)
-                try profile.command("restore", "Personal", "--at", "soon").fail(with: 64)
+                for form in ["soon", "2026-13-01", "25:00", "2026-11-20T14:0", "5x", ""] {
+                    try profile.command("restore", "Personal", "--at", form).fail(with: 64)
+                }
+                // All of these are before the history.
+                let day = ["2020-02-29", "2020-02-29T14:05", "2020-02-29 14:05", "2020-02-29T14:05:06Z"]
+                for form in day + ["30m", "2h", "3d", "1w"] {
+                    try profile.command("restore", "Personal", "--at", form).fail(with: 66)
+                }
+                // And these are not, unless the day has just begun.
+                try profile.command("diff", "Personal", "--from", "0s").succeed()
+                try profile.command("diff", "Personal", "--from", "23:59:59").succeed()
                 try profile.command("check").succeed()
+                let info = try profile.command("vault", "info", "Personal").succeed().lines
+                #expect(info.contains { $0.hasPrefix("History") })
                 try profile.command("vault", "set", "--history", "none", "Personal").succeed()
                 try profile.command("restore", "Personal", "--at", time).fail(with: 66)
             }

@@ -6,39 +6,36 @@ internal import CofferVault
 extension ControlHandler {
     private static let second: Int64 = 1_000_000_000
 
-    func setRetention(of name: String, _ retention: RetentionReport) throws(ClientError) {
+    func keepHistory(of name: String, _ seconds: Int64?) throws(ClientError) {
         let vault = try vaults.named(name).vault
-        do throws(FileSystemError) { try vault.history.set(retention.value) } catch { throw .vault(error) }
+        let retention: History.Retention = seconds.map { $0 > 0 ? .seconds($0) : .none } ?? .forever
+        do throws(FileSystemError) { try vault.history.set(retention) } catch { throw .vault(error) }
     }
 
     func history(
         of path: String, in name: String, _ client: RequestClient
     ) throws(ClientError) -> HistoryReport {
         let mounted = try vaults.named(name)
-        let vault = mounted.vault
+        let present = try view(of: name)
+        defer { present.close() }
         do throws(FileSystemError) {
-            let retention = RetentionReport(try vault.history.retention())
-            let past = try vault.history.states()
-            let present = try vault.history.view(at: .max)
-            defer { present?.close() }
             var states: [HistoryReport.State] = []
+            let past = try mounted.vault.history.states()
             for (place, state) in past.enumerated() where client.isHeard() {
                 client.progress(Progress(done: place, total: past.count))
-                // A state may have been removed since the list was made.
-                guard let view = try vault.history.view(at: state.since) else { continue }
-                defer { view.close() }
-                guard view.since == state.since else { continue }
-                let item = try path.isEmpty ? nil : view.report(on: path)
-                states.add(.init(view, until: state.until, item), isDistinct: path.isEmpty)
+                var item: HistoryReport.Item?
+                if !path.isEmpty {
+                    // It may have been removed since the list was made.
+                    guard let view = try mounted.vault.history.view(of: state) else { continue }
+                    defer { view.close() }
+                    item = try view.report(on: path)
+                }
+                states.add(state.since, until: state.until, item, isDistinct: path.isEmpty)
             }
-            if let present {
-                let item = try path.isEmpty ? nil : present.report(on: path)
-                states.add(.init(present, until: nil, item), isDistinct: path.isEmpty)
-            }
-            if !path.isEmpty, !states.isEmpty, states.allSatisfy({ $0.item == nil }) {
-                throw .notFound
-            }
-            return HistoryReport(vault: mounted.name, path: path, retention: retention, states: states)
+            let item = try path.isEmpty ? nil : present.report(on: path)
+            states.add(present.since, until: nil, item, isDistinct: path.isEmpty)
+            if !path.isEmpty, states.allSatisfy({ $0.item == nil }) { throw .notFound }
+            return HistoryReport(vault: mounted.name, path: path, states: states)
         } catch {
             throw Self.failure(error, path, name)
         }
@@ -110,39 +107,21 @@ extension ControlHandler {
     }
 }
 
-extension RetentionReport {
-    init(_ retention: History.Retention) {
-        self =
-            switch retention {
-            case .none: .none
-            case .forever: .forever
-            case .seconds(let seconds): .seconds(seconds)
-            }
-    }
-
-    var value: History.Retention {
-        switch self {
-        case .none: .none
-        case .forever: .forever
-        case .seconds(let seconds): .seconds(seconds)
-        }
-    }
-}
-
-extension HistoryReport.State {
-    init(_ view: HistoryView, until: Int64?, _ item: HistoryReport.Item?) {
-        self.init(since: view.since / 1_000_000_000, until: until.map { $0 / 1_000_000_000 }, item: item)
-    }
-}
-
 extension [HistoryReport.State] {
     /// Adds the next state; unless `isDistinct`, only if the item is another than in the last one.
-    fileprivate mutating func add(_ state: HistoryReport.State, isDistinct: Bool) {
-        if !isDistinct, let last, last.item == state.item {
-            self[count - 1] = .init(since: last.since, until: state.until, item: state.item)
-        } else {
-            append(state)
-        }
+    ///
+    /// - Parameters:
+    ///   - since: In nanoseconds since 1970.
+    ///   - until: In nanoseconds since 1970; nil for the present.
+    fileprivate mutating func add(
+        _ since: Int64, until: Int64?, _ item: HistoryReport.Item?, isDistinct: Bool
+    ) {
+        let last = isDistinct ? nil : last.flatMap { $0.item == item ? $0 : nil }
+        if last != nil { removeLast() }
+        append(
+            .init(
+                since: last?.since ?? since / 1_000_000_000, until: until.map { $0 / 1_000_000_000 },
+                item: item))
     }
 }
 

@@ -100,7 +100,8 @@ package final class ControlHandler: RequestPerformer {
                     name: record.name, id: record.id.description, created: record.created / 1_000_000_000,
                     epoch: record.keys.map(\.epoch.number).max() ?? 0, isOpen: mounted != nil,
                     items: max(0, (size?.items ?? 0) - 1), contentBytes: size?.content ?? 0,
-                    storeBytes: store ?? 0, stopped: mounted?.vault.stoppedReason, unstored: unstored,
+                    historyBytes: size?.pastContent ?? 0, storeBytes: store ?? 0,
+                    stopped: mounted?.vault.stoppedReason, unstored: unstored,
                     cacheLimit: profile.use(of: record.id).cacheLimit,
                     pinned: mounted.flatMap { try? pinned($0.vault) },
                     sync: shared[record.slot]?.report(isMounted: mountPoint != nil)))

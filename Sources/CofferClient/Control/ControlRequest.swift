@@ -66,7 +66,6 @@ package enum RequestMessage: Codable, Sendable {
     case pair(PairRequest)
     case pairingAnswer(PairingAnswer)
     case revoke(RevokeRequest)
-    case retention(RetentionRequest)
     case history(HistoryRequest)
     case difference(DifferenceRequest)
     case restore(RestoreRequest)
@@ -106,7 +105,6 @@ package enum RequestMessage: Codable, Sendable {
         case .pair(let request): request
         case .pairingAnswer(let request): request
         case .revoke(let request): request
-        case .retention(let request): request
         case .history(let request): request
         case .difference(let request): request
         case .restore(let request): request

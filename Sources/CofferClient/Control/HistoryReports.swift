@@ -1,19 +1,9 @@
-/// How long the past states of a vault are kept.
-package enum RetentionReport: Codable, Equatable, Sendable {
-    case none
-    case forever
-    /// For this many seconds.
-    case seconds(Int64)
-}
-
 /// The past states of a vault, or of one item.
 package struct HistoryReport: Codable, Sendable {
     /// The vault's name.
     package let vault: String
     /// The path in the vault; empty for the whole vault.
     package let path: String
-    /// How long states are kept.
-    package let retention: RetentionReport
     /// The states, from the oldest to the present one.
     package let states: [State]
 

@@ -15,26 +15,3 @@ enum HistorySchema {
             PRIMARY KEY (version, "offset")) WITHOUT ROWID;
         """
 }
-
-/// The tables that an index has beside those that every index has, as its user_version says.
-struct IndexTables: Equatable {
-    /// The tables of facts.
-    var facts = false
-    /// The tables of history.
-    var history = false
-
-    /// The highest user_version.
-    static let versionMax: Int64 = 4
-
-    /// The tables that a user_version stands for; nil for an unknown one.
-    init?(version: Int64) {
-        guard (IndexSchema.version...Self.versionMax).contains(version) else { return nil }
-        facts = (version - 1) & 1 != 0
-        history = (version - 1) & 2 != 0
-    }
-
-    init() {}
-
-    /// The user_version.
-    var version: Int64 { 1 + (facts ? 1 : 0) + (history ? 2 : 0) }
-}

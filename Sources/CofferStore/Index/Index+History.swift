@@ -51,6 +51,11 @@ extension Index {
         return rows
     }
 
+    /// A moment; nil if there is none with this number.
+    package func moment(_ number: Int64) throws(FileSystemError) -> MomentRow? {
+        try historyStatements[.moment].first({ $0.bind(1, number) }, { MomentRow($0) })
+    }
+
     /// Whether there is a moment after `moment`, up to `last`.
     package func hasMoment(after moment: Int64, upTo last: Int64) throws(FileSystemError) -> Bool {
         try historyStatements[.anyMoment].first(

@@ -34,22 +34,15 @@ package final class IndexReader {
             ? "(SELECT * FROM entries WHERE parent NOT IN (SELECT version FROM versions))" : "entries"
     }
 
-    /// The number of items, and the bytes of their contents that are not holes; without those of the history.
-    package func size() throws(FileSystemError) -> (items: Int64, content: Int64) {
-        try size("NOT")
-    }
-
-    /// The number of versions in the history, and the bytes of content that only they have.
-    package func historySize() throws(FileSystemError) -> (items: Int64, content: Int64) {
-        try size("")
-    }
-
-    private func size(_ not: String) throws(FileSystemError) -> (items: Int64, content: Int64) {
-        let isVersion = "\(not) flags & \(ItemRow.Flags.isVersion.rawValue)"
-        return try database.prepare(
-            "SELECT count(*), coalesce(sum(allocated), 0) FROM items WHERE \(isVersion)"
+    /// The number of items, the bytes of their contents that are not holes, and the bytes that only the history has.
+    package func size() throws(FileSystemError) -> (items: Int64, content: Int64, pastContent: Int64) {
+        try database.prepare(
+            """
+            SELECT coalesce(sum(NOT past), 0), coalesce(sum(allocated * NOT past), 0),
+                coalesce(sum(allocated * past), 0) FROM (SELECT allocated, flags & \(ItemRow.Flags.isVersion.rawValue) <> 0 AS past FROM items)
+            """
         )
-        .first({ _ in }, { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
+        .first({ _ in }, { ($0.integer(0), $0.integer(1), $0.integer(2)) }) ?? (0, 0, 0)
     }
 
     /// The number of items with content that is only on a remote, and the bytes of that content.

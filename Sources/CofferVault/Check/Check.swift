@@ -82,8 +82,8 @@ extension Vault {
         }
     }
 
-    /// The number of items and of content bytes, as of the last commit.
-    package func size() throws(FileSystemError) -> (items: Int64, content: Int64) {
+    /// The number of items, of content bytes, and of those that only the history has, as of the last commit.
+    package func size() throws(FileSystemError) -> (items: Int64, content: Int64, pastContent: Int64) {
         try state.withLock { state throws(FileSystemError) in try state.index.makeReader() }.size()
     }
 }

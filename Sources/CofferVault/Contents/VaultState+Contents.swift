@@ -213,7 +213,7 @@ extension VaultState {
     ///
     /// Call this once `keep` has been called for all content in the range.
     mutating func keepHoles(in range: Range<Int64>, of item: CachedItem) throws(FileSystemError) {
-        guard tree.history != nil, let version = try tree.version(of: item) else { return }
+        guard let version = try tree.version(of: item) else { return }
         try giveHoles(in: range, to: version)
     }
 

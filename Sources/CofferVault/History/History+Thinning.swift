@@ -77,13 +77,11 @@ extension History {
             for row in rows {
                 place = (row.item, row.until)
                 if previous?.item != row.item { previous = nil }
-                while !vault.upkeep.isStopped, let isGone = try remove(row, into: previous), !isGone {}
-                if try vault.reading({ state throws(FileSystemError) in
-                    try state.index.version(of: row.item, until: row.until)
-                }) != nil {
+                if try isNeeded(row, after: previous) {
                     previous = row
                     continue
                 }
+                try remove(row, into: previous)
                 removed += 1
                 if removed % Self.batchCount == 0 {
                     try vault.commitIndex()
@@ -94,35 +92,30 @@ extension History {
         }
     }
 
-    /// Removes some rows of a version, unless a moment needs it for itself.
+    /// Whether a moment needs a version for itself, and not only for parts that an earlier version does not have.
     ///
-    /// - Parameter earlier: The version before it, which gets those parts that it does not say anything about.
-    /// - Returns: Whether it is gone; nil if it stays.
-    private func remove(_ row: VersionRow, into earlier: VersionRow?) throws(FileSystemError) -> Bool? {
-        let isNeeded = try vault.reading { state throws(FileSystemError) in
-            try Self.isNeeded(row, after: earlier, in: state)
-        }
-        if isNeeded { return nil }
-        defer { vault.upkeep.pause() }
-        return try vault.changing { state throws(FileSystemError) -> Bool? in
-            guard try state.index.version(of: row.item, until: row.until) == row else { return true }
-            // Somebody may have begun to look at one of its moments.
-            if try Self.isNeeded(row, after: earlier, in: state) { return nil }
-            let version = try state.tree.item(row.version)
-            let target = try earlier.map { row throws(FileSystemError) in try state.tree.item(row.version) }
-            return try Self.remove(row, version, into: target, from: &state)
+    /// If none does, none ever will: only later moments begin.
+    private func isNeeded(_ row: VersionRow, after earlier: VersionRow?) throws(FileSystemError) -> Bool {
+        try vault.reading { state throws(FileSystemError) in
+            try state.index.hasMoment(after: earlier?.until ?? 0, upTo: row.until)
         }
     }
-}
 
-extension History {
-    /// Whether a moment needs a version for itself, and not only for parts that an earlier version does not have.
-    private static func isNeeded(
-        _ row: VersionRow, after earlier: VersionRow?, in state: borrowing VaultState
-    ) throws(FileSystemError) -> Bool {
-        let before = earlier?.until ?? 0
-        if try state.index.hasMoment(after: before, upTo: row.until) { return true }
-        return state.tree.history?.viewed.keys.contains { $0 > before && $0 <= row.until } ?? false
+    /// Removes a version, some rows at a time.
+    ///
+    /// - Parameter earlier: The version before it, which gets those parts that it does not say anything about.
+    private func remove(_ row: VersionRow, into earlier: VersionRow?) throws(FileSystemError) {
+        var isGone = false
+        while !isGone, !vault.upkeep.isStopped {
+            isGone = try vault.changing { state throws(FileSystemError) in
+                let version = try state.tree.item(row.version)
+                let target = try earlier.map { row throws(FileSystemError) in
+                    try state.tree.item(row.version)
+                }
+                return try Self.remove(row, version, into: target, from: &state)
+            }
+            vault.upkeep.pause()
+        }
     }
 
     /// Removes up to about `batchCount` rows of a version, and the version itself with the last ones.

@@ -28,6 +28,7 @@ extension History {
 
     /// A state that is kept.
     package struct State: Equatable, Sendable {
+        let number: Int64
         /// From when on the vault was in this state, in nanoseconds since 1970.
         package let since: Int64
         /// When the next change came, in nanoseconds since 1970.
@@ -82,7 +83,9 @@ extension History {
     package func states() throws(FileSystemError) -> [State] {
         try vault.reading { state throws(FileSystemError) in
             guard state.tree.history != nil else { return [] }
-            return try state.index.moments().map { State(since: $0.since, until: $0.begun) }
+            return try state.index.moments().map {
+                State(number: $0.number, since: $0.since, until: $0.begun)
+            }
         }
     }
 
@@ -108,15 +111,33 @@ extension History {
         return view
     }
 
+    /// The vault as it was in a state that was kept; nil if that is no longer kept.
+    ///
+    /// The caller closes it.
+    package func view(of kept: State) throws(FileSystemError) -> HistoryView? {
+        try vault.reading { state throws(FileSystemError) in
+            guard state.tree.history != nil, let moment = try state.index.moment(kept.number) else {
+                return nil
+            }
+            return view(at: moment, &state)
+        }
+    }
+
     private func view(at time: Int64, _ state: inout VaultState) throws(FileSystemError) -> HistoryView? {
         guard let recorder = state.tree.history else { return nil }
+        // Only a caller that has just committed can choose it.
+        let next = state.index.nextNumbers
         let present = MomentRow(
-            number: recorder.row.last + 1, since: recorder.row.changed, begun: .max, nextItem: .max,
-            nextCookie: .max)
+            number: recorder.row.last + 1, since: recorder.row.changed, begun: .max, nextItem: next.item,
+            nextCookie: next.cookie)
         let moments = try state.index.moments() + [present]
         guard let moment = moments.last(where: { $0.since <= time }) else { return nil }
         // The next change must not belong to a moment before the one that is looked at.
         if moment == present { state.tree.history?.isDue = true }
+        return view(at: moment, &state)
+    }
+
+    private func view(at moment: MomentRow, _ state: inout VaultState) -> HistoryView {
         state.tree.history?.viewed[moment.number, default: 0] += 1
         return HistoryView(vault, moment)
     }

@@ -145,22 +145,12 @@ struct HistoryRestore {
             let count = try view.read(past.number, at: offset, count: Self.pieceByteCount, into: buffer)
             let other = try vault.contents.read(
                 present.number, at: offset, count: Self.pieceByteCount, into: presentBuffer)
-            guard count == other, count > 0, haveSameBytes(count) else { return false }
+            guard count == other, count > 0,
+                buffer.withBytes(0..<count, { $0.array }) == presentBuffer.withBytes(0..<count, { $0.array })
+            else { return false }
             offset += Int64(count)
         }
         return true
-    }
-
-    private func haveSameBytes(_ count: Int) -> Bool {
-        buffer.withBytes(0..<count) { past in
-            presentBuffer.withBytes(0..<count) { present in
-                unsafe past.withUnsafeBytes { past in
-                    unsafe present.withUnsafeBytes { present in
-                        unsafe past.elementsEqual(present)
-                    }
-                }
-            }
-        }
     }
 
     /// Makes an item like a past one in a place of its own, and puts it in the place of what has the name.
@@ -219,7 +209,7 @@ struct HistoryRestore {
             let count = try view.read(past.number, at: offset, count: Self.pieceByteCount, into: buffer)
             if count == 0 { break }
             try buffer.withBytes(0..<count) { bytes throws(FileSystemError) in
-                if bytes.isZero { return }
+                if bytes.array.allSatisfy({ $0 == 0 }) { return }
                 try vault.contents.write(
                     bytes, to: number, at: offset, touches: false, dropsPrivileges: false)
             }
@@ -288,15 +278,6 @@ struct HistoryRestore {
         _ body: (inout [VaultChange]) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
         try vault.changeElsewhere(body)
-    }
-}
-
-extension RawSpan {
-    fileprivate var isZero: Bool {
-        for offset in 0..<byteCount where unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self) != 0 {
-            return false
-        }
-        return true
     }
 }
 

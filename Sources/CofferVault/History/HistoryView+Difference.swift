@@ -21,8 +21,6 @@ package struct HistoryDifference: Equatable, Sendable {
     package let path: [UInt8]
     /// Whether it leads, or led, to a directory.
     package let isDirectory: Bool
-    /// The size of a file in the second state; 0 for others.
-    package let size: Int64
 }
 
 extension HistoryView {
@@ -68,10 +66,7 @@ extension HistoryView {
         guard isHeard() else { return }
         if let kind = try kind(before, other, after) {
             let isDirectory = (after ?? before)?.type == .directory
-            differences.append(
-                HistoryDifference(
-                    kind: kind, path: path, isDirectory: isDirectory,
-                    size: after?.type == .regular ? after?.size ?? 0 : 0))
+            differences.append(HistoryDifference(kind: kind, path: path, isDirectory: isDirectory))
         }
         let old = try before.map { item throws(FileSystemError) in try other.names(of: item) } ?? [:]
         let new = try after.map { item throws(FileSystemError) in try names(of: item) } ?? [:]

@@ -66,30 +66,33 @@ package final class HistoryView: Sendable {
     ///
     /// - Throws: `.notDirectory`, `.stale`.
     package func entries(of directory: Int64) throws(FileSystemError) -> [Entry] {
-        var found: [[UInt8]: Entry?] = [:]
-        let holders = try vault.looking { state throws(FileSystemError) in
-            let past = try PastItem(directory, at: moment, in: state)
-            guard past.attributes.type == .directory else { throw .notDirectory }
-            return past.holders
+        var found: [[UInt8]: EntryRow] = [:]
+        let type = try attributes(of: directory).type
+        guard type == .directory else { throw .notDirectory }
+        // Names move from the present to the versions, so what is read later has what is not there any more.
+        if directory < moment.nextItem { try collect(directory, into: &found) }
+        let versions = try vault.looking { state throws(FileSystemError) in
+            try state.index.versions(of: directory, from: moment.number)
         }
-        for holder in holders {
-            var cookie: Int64 = 0
-            while true {
-                let rows = try vault.looking { state throws(FileSystemError) in
-                    try state.index.entries(in: holder, after: cookie, limit: Self.batchCount)
-                }
-                for row in rows {
-                    cookie = row.cookie
-                    if found[row.name] != nil { continue }
-                    let isThere = row.item != 0 && row.cookie < moment.nextCookie
-                    found[row.name] = .some(
-                        isThere
-                            ? Entry(name: row.name, item: row.item, type: row.type, cookie: row.cookie) : nil)
-                }
-                if rows.count < Self.batchCount { break }
+        for version in versions.reversed() { try collect(version.version, into: &found) }
+        return found.values.filter { $0.item != 0 && $0.cookie < moment.nextCookie }
+            .map { Entry(name: $0.name, item: $0.item, type: $0.type, cookie: $0.cookie) }
+            .sorted { $0.cookie < $1.cookie }
+    }
+
+    /// Adds the entries of a directory or of a version, in the place of others with the same names.
+    private func collect(
+        _ holder: Int64, into found: inout [[UInt8]: EntryRow]
+    ) throws(FileSystemError) {
+        var cookie: Int64 = 0
+        while true {
+            let rows = try vault.looking { state throws(FileSystemError) in
+                try state.index.entries(in: holder, after: cookie, limit: Self.batchCount)
             }
+            for row in rows { found[row.name] = row }
+            guard rows.count == Self.batchCount, let last = rows.last else { return }
+            cookie = last.cookie
         }
-        return found.values.compactMap { $0 }.sorted { $0.cookie < $1.cookie }
     }
 
     private static let batchCount = 1024
@@ -154,8 +157,8 @@ package final class HistoryView: Sendable {
     private struct Piece: Equatable {
         let holder: Int64
         let range: Range<Int64>
-        /// The rows; other rows with the same bytes are equal to them, or the read is made again.
-        let rows: [ExtentRow]
+        /// The row that has it; if another one has it later, the read is made again.
+        let row: ExtentRow
     }
 
     private func plan(_ item: Int64, _ range: Range<Int64>) throws(FileSystemError) -> Plan {
@@ -168,7 +171,7 @@ package final class HistoryView: Sendable {
                 let rows = try state.index.extents(of: holder, overlapping: plan.range)
                 for row in rows {
                     let parts = unknown.intersection(RangeSet(row.offset..<row.end))
-                    plan.pieces += parts.ranges.map { Piece(holder: holder, range: $0, rows: [row]) }
+                    plan.pieces += parts.ranges.map { Piece(holder: holder, range: $0, row: row) }
                 }
                 for row in rows { unknown.remove(contentsOf: row.offset..<row.end) }
                 for hole in try state.index.holes(of: holder, overlapping: plan.range) {

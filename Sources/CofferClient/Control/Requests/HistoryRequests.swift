@@ -1,23 +1,3 @@
-/// Sets how long the past states of a vault are kept.
-package struct RetentionRequest: ControlRequest {
-    let vault: String
-    let retention: RetentionReport
-
-    /// Names the vault, and how long its states are kept from now on.
-    package init(vault: String, retention: RetentionReport) {
-        self.vault = vault
-        self.retention = retention
-    }
-
-    package var changesVaults: Bool { true }
-    package var message: RequestMessage { .retention(self) }
-
-    package func perform(by handler: ControlHandler, for client: RequestClient) throws(ClientError) -> Done {
-        try handler.setRetention(of: vault, retention)
-        return Done()
-    }
-}
-
 /// Lists the past states of a vault, or those in which an item was different.
 package struct HistoryRequest: ControlRequest {
     let vault: String

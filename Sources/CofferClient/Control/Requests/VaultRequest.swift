@@ -8,6 +8,8 @@ package enum VaultRequest: ControlRequest {
     case delete(name: String, atRemote: Bool = false)
     /// Limits how many bytes of content stay here that are also at the remote; nil for no limit.
     case limitCache(vault: String, to: Int64?)
+    /// Keeps past states for some seconds, 0 for none; nil for ever.
+    case keepHistory(vault: String, seconds: Int64?)
 
     package var changesVaults: Bool { true }
     package var message: RequestMessage { .vault(self) }
@@ -28,6 +30,8 @@ package enum VaultRequest: ControlRequest {
             handler.rootChanged(name)
         case .limitCache(let vault, let limit):
             try handler.shared.setCacheLimit(of: vault, limit)
+        case .keepHistory(let vault, let seconds):
+            try handler.keepHistory(of: vault, seconds)
         }
         return Done()
     }
