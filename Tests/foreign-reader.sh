@@ -201,6 +201,7 @@ holds 'the words of a recovery sheet open a profile backup: a name, remotes, key
 
 heading '7. What lies on a device'
 holds 'the values of the documents are what the documents give' python3 "$reader/values.py"
+holds 'contents that move are what the documents say' python3 "$reader/moving.py"
 holds 'what members may do is what the documents say' python3 "$reader/memberships.py"
 holds 'device chains, forks and logs are what the documents say' python3 "$reader/histories.py"
 holds 'what is no profile or no index is refused' python3 "$reader/refusals.py" "$work/bob/profile" "$work/passphrase" \

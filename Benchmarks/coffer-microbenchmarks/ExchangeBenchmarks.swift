@@ -28,11 +28,14 @@ struct ExchangeBenchmarks {
         func apply(
             _ content: Fact.Content?, to file: ContentTarget, _ state: inout VaultState
         ) throws(FileSystemError) {}
+        func move(
+            _ content: Fact.Content, of file: ContentTarget, _ state: inout VaultState
+        ) throws(FileSystemError) {}
     }
 
     /// Keeps commits in memory, and a few bytes for each on disk.
     private final class Recorder: CommitRecorder {
-        let isNeeded = false, takesChanges = true
+        let isNeeded = false, takesChanges = true, movesContents = true
         var commits: [FactCommit] = []
         func check(_ versions: VersionVector) throws(SealingError) {}
         func record(_ commit: FactCommit, stateHash: StateHash) throws(SealingError) -> [KeptChange] {

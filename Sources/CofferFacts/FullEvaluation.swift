@@ -124,7 +124,7 @@ package struct FullEvaluation {
         for value in entries.flatMap({ values[.place($0)] ?? [] }) {
             if case .place(_, let placement) = value.assertion { seen.formUnion(placement.seenContents) }
         }
-        return (values[.content(item)] ?? []).contains { !seen.contains($0.stamp.dot) }
+        return (values[.content(item)] ?? []).contents.contains { !seen.contains($0.stamp.dot) }
     }
 
     // MARK: 2. No directory lies in itself

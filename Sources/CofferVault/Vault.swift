@@ -56,6 +56,8 @@ package final class Vault: Sendable {
     let resealing = RankedMutex(Reencryption.Place(), rank: .leaf)
     /// When states whose time has come were last looked for, in nanoseconds since 1970.
     let thinned = RankedMutex<Int64>(0, rank: .leaf)
+    /// Contents with new places at the remote that no commit states yet.
+    let moves = RankedMutex<[ContentMove]>([], rank: .leaf)
     /// Where the vault reports damage.
     package let problems: ProblemLog
     /// Shows changes to programs; may be taken under `state`.

@@ -17,6 +17,17 @@ import Testing
         for seed in part * 3..<(part + 1) * 3 where !(try holds(seed, steps: 90)) { return }
     }
 
+    @Test("Histories in which contents move", arguments: parts)
+    func moves(part: UInt64) throws {
+        for seed in part * 100..<(part + 1) * 100 where !(try holds(seed, steps: 25, movesContents: true)) {
+            return
+        }
+        for seed in part * 100..<(part + 1) * 100
+        where !(try holds(seed, steps: 14, hostileCommits: 4, movesContents: true)) {
+            return
+        }
+    }
+
     @Test("Hostile commits: all devices show the same tree", arguments: parts)
     func hostile(part: UInt64) throws {
         for seed in part * 100..<(part + 1) * 100 where !(try holds(seed, steps: 10, hostileCommits: 6)) {
@@ -53,9 +64,11 @@ import Testing
         _ = try holds(UInt64.random(in: 0...UInt64.max), steps: 40)
     }
 
-    private func holds(_ seed: UInt64, steps: Int, hostileCommits: Int = 0) throws -> Bool {
+    private func holds(
+        _ seed: UInt64, steps: Int, hostileCommits: Int = 0, movesContents: Bool = false
+    ) throws -> Bool {
         let flaw = try FactHistory<MemoryFactStore>.flaw(
-            seed: seed, steps: steps, hostileCommits: hostileCommits)
+            seed: seed, steps: steps, hostileCommits: hostileCommits, movesContents: movesContents)
         if let flaw { Issue.record("\(flaw)") }
         return flaw == nil
     }

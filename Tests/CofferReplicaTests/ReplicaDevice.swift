@@ -33,7 +33,7 @@ final class ReplicaDevice: Sendable {
 
     init(
         _ person: Int, number: UInt64? = nil, in world: ReplicaWorld, on test: TestVault? = nil,
-        commitsPerCheckpoint: UInt64 = 1000, retiresAll: Bool = false
+        commitsPerCheckpoint: UInt64 = 1000, retiresAll: Bool = false, moves: Bool = false
     ) throws {
         let number = number ?? UInt64(person) + 1
         name = world.people[person].name
@@ -54,6 +54,8 @@ final class ReplicaDevice: Sendable {
             keys: PersonKeys(world.people[person]), milliseconds: { world.milliseconds() })
         setup.commitsPerCheckpoint = commitsPerCheckpoint
         if retiresAll { (setup.retiredByteCountMin, setup.retiredFraction) = (1, .max) }
+        setup.smallPackCountMin = 4
+        if !moves { setup.movedByteCountMax = 0 }
         setup.newLog = { LogID(low: number, high: world.milliseconds()) }
         engine = SyncEngine(setup, remote: world.remote, replica: replica)
     }

@@ -85,6 +85,18 @@ struct CommitVerifierTests {
         ]
         let unseen = refusal(try world.forge(writer, at: first, facts: seen, introduction: hello))
         #expect(unseen?.isFinal == true)
+        let moved = [
+            Fact(
+                .moved(ItemID(low: 1, high: 0), of: Dot(log: LogID(low: 8, high: 8), sequence: 4), bytes: [1])
+            )
+        ]
+        let other = [LogBound(log: LogID(low: 8, high: 8), sequence: 4, hash: .zero)]
+        #expect(
+            refusal(try world.forge(writer, at: first, heads: other, facts: moved, introduction: hello))
+                == .right(.missingRight(.moveContents)))
+        #expect(
+            refusal(try world.forge(world.owner, at: first, heads: other, facts: moved, introduction: hello))
+                == nil)
         let stranger = try Person("Sam", 77)
         #expect(refusal(try world.forge(stranger, at: first, introduction: hello)) == .notAuthentic)
 

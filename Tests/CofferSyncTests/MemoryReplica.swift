@@ -152,6 +152,10 @@ actor MemoryReplica: LocalReplica {
         ContentsPutAgain()
     }
 
+    func packUse() -> [PackID: RemotePackUse] { [:] }
+
+    func moveContents(from packs: Set<PackID>, byteCountMax: Int) -> Int { 0 }
+
     func hasUnsent() -> Bool { !changes.isEmpty }
 
     /// The items that were to be set aside, one element for each call.

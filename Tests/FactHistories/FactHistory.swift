@@ -20,10 +20,14 @@ package struct FactHistory<Store: TestedFactStore> {
     private var clocks: [UInt64]
     private var nextID: UInt64 = 1000
     private let checksEveryStep: Bool
+    /// Whether devices also move contents, as those do that make room at a remote.
+    private let movesContents: Bool
     /// The commits of a hostile author; if there are any, local changes are not compared.
     package let hostile: [FactCommit]
 
-    package init(seed: UInt64, hostileCommits: Int = 0, checksEveryStep: Bool = true) throws {
+    package init(
+        seed: UInt64, hostileCommits: Int = 0, movesContents: Bool = false, checksEveryStep: Bool = true
+    ) throws {
         var random = SplitMix64(seed: seed)
         let count = 2 + random.below(4)
         replicas = try (0..<count).map { number in
@@ -33,6 +37,7 @@ package struct FactHistory<Store: TestedFactStore> {
         }
         clocks = (0..<count).map { _ in 1_700_000_000_000 + UInt64(random.below(5)) }
         hostile = HostileLog.commits(hostileCommits, devices: count, &random)
+        self.movesContents = movesContents
         self.checksEveryStep = checksEveryStep
         self.random = random
     }
@@ -48,7 +53,7 @@ package struct FactHistory<Store: TestedFactStore> {
         for _ in 0..<steps {
             let device = random.below(replicas.count)
             switch random.below(10) {
-            case 0..<6: try act(device)
+            case 0..<6: if movesContents, random.oneIn(4) { try move(device) } else { try act(device) }
             case 6:
                 try replicas[device].commit()
                 script.append("\(device) commits")
@@ -126,6 +131,23 @@ package struct FactHistory<Store: TestedFactStore> {
             throw Flaw(
                 description: "\(change)\nmade of\n\(before.description)\n-- wanted\n\(wanted.description)"
                     + "\n-- got\n\(after.description)")
+        }
+    }
+
+    /// Moves a content: everything else that is shown stays as it is.
+    private mutating func move(_ device: Int) throws {
+        let before = try replicas[device].shownTree()
+        let files = before.items.filter { $0.value.content != nil }.keys.sorted()
+        guard let item = random.pick(files),
+            let bytes = try replicas[device].move(item, milliseconds: clocks[device])
+        else { return }
+        script.append("\(device) moves the content of \(item.short)")
+        if checksEveryStep { try check(device) }
+        guard hostile.isEmpty else { return }
+        var wanted = before
+        wanted.items[item]?.content?.bytes = bytes
+        guard try replicas[device].shownTree() == wanted else {
+            throw Flaw(description: "a move changed something else:\n\(wanted.description)")
         }
     }
 
@@ -217,7 +239,11 @@ package struct FactHistory<Store: TestedFactStore> {
             default: break
             }
         }
-        let readable = Set(tree.items.values.compactMap(\.content?.bytes))
+        // A content that was moved has a number behind its text.
+        let readable = Set(
+            tree.items.values.compactMap(\.content?.bytes).map {
+                Array($0.prefix { $0 != UInt8(ascii: "@") })
+            })
         for (dot, fact) in facts {
             guard case .content(let item, let content?) = fact.assertion,
                 !dead.contains(CopySource(item: item, dot: dot))
@@ -291,10 +317,12 @@ extension FactHistory {
     ///
     /// - Returns: The broken rule, with the shortest prefix of the history that breaks it; nil if none
     ///   does.
-    package static func flaw(seed: UInt64, steps: Int, hostileCommits: Int = 0) throws -> Flaw? {
-        guard try run(seed, steps, hostileCommits) != nil else { return nil }
+    package static func flaw(
+        seed: UInt64, steps: Int, hostileCommits: Int = 0, movesContents: Bool = false
+    ) throws -> Flaw? {
+        guard try run(seed, steps, hostileCommits, movesContents) != nil else { return nil }
         for count in 1...steps {
-            guard let (script, flaw) = try run(seed, count, hostileCommits) else { continue }
+            guard let (script, flaw) = try run(seed, count, hostileCommits, movesContents) else { continue }
             return Flaw(
                 description: "seed \(seed), \(count) steps:\n\(script.joined(separator: "\n"))\n\(flaw)")
         }
@@ -302,9 +330,9 @@ extension FactHistory {
     }
 
     private static func run(
-        _ seed: UInt64, _ steps: Int, _ hostileCommits: Int
+        _ seed: UInt64, _ steps: Int, _ hostileCommits: Int, _ movesContents: Bool
     ) throws -> (script: [String], flaw: Flaw)? {
-        var history = try Self(seed: seed, hostileCommits: hostileCommits)
+        var history = try Self(seed: seed, hostileCommits: hostileCommits, movesContents: movesContents)
         do {
             try history.run(steps: steps)
             try history.finish()

@@ -39,6 +39,28 @@ package struct FactReplica<Store: TestedFactStore> {
         if let commit = try tree.finishCommit() { commits.append(commit) }
     }
 
+    /// Makes a commit that states another place of an item's content: the same text, with a number behind “@”.
+    ///
+    /// - Returns: The new value; nil if the item has no content of its own.
+    package mutating func move(
+        _ item: ItemID, milliseconds: UInt64
+    ) throws(Store.Failure) -> [UInt8]? {
+        try commit()
+        guard let stated = try tree.statedContent(of: item) else { return nil }
+        let versions = try tree.store.versions()
+        let dot = Dot(log: log, sequence: versions[log] + 1)
+        let stamp = Stamp(
+            clock: Stamp.clock(milliseconds: milliseconds, after: try tree.store.clock()), dot: dot)
+        let text = stated.content.bytes.prefix { $0 != UInt8(ascii: "@") }
+        let bytes = text + "@\(log.low)/\(dot.sequence)".utf8
+        let commit = FactCommit(
+            stamp: stamp, versions: versions, label: dot.sequence == 1 ? label : nil,
+            facts: [Fact(.moved(item, of: stated.dot, bytes: Array(bytes)))])
+        guard case .applied = try tree.apply(commit) else { return nil }
+        commits.append(commit)
+        return Array(bytes)
+    }
+
     /// Applies a commit of another device.
     package mutating func apply(_ commit: FactCommit) throws(Store.Failure) -> Application {
         try self.commit()

@@ -38,6 +38,10 @@ package enum HostileLog {
             let source = CopySource(item: item, dot: Dot(log: log, sequence: 1 + UInt64(random.below(3))))
             return .kind(source.ids.item, .file)
         case 4: return .content(item, random.oneIn(4) ? nil : .init(bytes: [UInt8(random.below(3))], size: 1))
+        case 5 where random.oneIn(2):
+            // Of a content that may have been replaced, or never was.
+            return .moved(
+                item, of: seen.last ?? Dot(log: log, sequence: 1), bytes: [UInt8(random.below(3)), 64])
         case 5: return .mode(item, UInt16(random.below(8)))
         default:
             var entry = EntryID(low: UInt64(random.below(7)), high: 0)

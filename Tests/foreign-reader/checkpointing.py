@@ -16,13 +16,12 @@ import sys
 import tempfile
 
 from checkpoints import CheckpointSearch
-from facts import Fact
 from local import read, write
 from primitives import Invalid, derive, purpose_hash, require, u16, u32, u64
 from profiles import open_profile
 from reader import Person, SharedVault, read_file
 from worked import worked_reader
-from writing import group, kind, mode, padded, pieces, placed, removed, seal_record, write_record
+from writing import group, kind, mode, moved, padded, pieces, placed, removed, seal_record, stated, write_record
 
 worked = worked_reader()
 NONCE = bytes(range(24))
@@ -289,6 +288,16 @@ def a_removal_saw_what_no_longer_counts(place):
         NEW_ITEM, NEW_ITEM, place.shared.vault, b"x", (), seen=((bytes([0xFD] * 16), 7),))]))
 
 
+def it_has_a_move_of_what_it_covers(place):
+    """No fault: it is put in as it stands."""
+    log, _ = place.real.place
+    place.make(groups=with_facts(place, [moved(NEW_ITEM, (log, 1), b"value")]))
+
+
+def it_has_a_move_of_what_it_does_not_cover(place):
+    place.make(groups=with_facts(place, [moved(NEW_ITEM, (bytes([0xFD] * 16), 7), b"value")]))
+
+
 def its_facts_are_cut_otherwise(place):
     """Only a device that confirms a checkpoint has to look at that."""
     registers = place.real.registers()
@@ -299,7 +308,7 @@ def single(registers):
     """Each value as a fact of its own."""
     for register in sorted(registers.values, key=repr):
         for value in registers[register]:
-            yield Fact(register[0], value.item, register, (), value.value), value
+            yield stated(register, value), value
 
 
 def it_shows_something_else_than_it_says(place):
@@ -309,7 +318,7 @@ def it_shows_something_else_than_it_says(place):
 
 ACCEPTED = {
     nothing: "writer", an_owner_makes_one: "owner", it_shows_something_else_than_it_says: "owner",
-    a_removal_saw_what_no_longer_counts: "owner", its_facts_are_cut_otherwise: "owner",
+    a_removal_saw_what_no_longer_counts: "owner", it_has_a_move_of_what_it_covers: "owner", its_facts_are_cut_otherwise: "owner",
     the_groups_of_a_piece_are_others: "owner"}
 REFUSED = {
     a_byte_of_the_record_is_flipped: "not signed by its author", a_byte_of_the_seal_is_flipped: "does not open",
@@ -334,6 +343,7 @@ REFUSED = {
     it_has_a_group_of_a_commit_that_it_does_not_cover: "a commit that it does not cover",
     it_has_a_group_that_replaces_something: "a group that replaces", it_has_a_fact_about_the_root: "about the root",
     it_has_an_entry_inside_of_itself: "inside its item",
+    it_has_a_move_of_what_it_does_not_cover: "had not applied",
 }
 
 

@@ -1,6 +1,7 @@
 """Commits: docs/format.md, "Commits"; their order: docs/protocol.md, "Order of checks", "Causal order"."""
 
-from facts import CONTENT, KIND, PLACE, FactReader, Registers
+from chains import ADMIN
+from facts import CONTENT, KIND, MOVED, PLACE, FactReader, Registers
 from primitives import Cursor, Ends, Invalid, OfLostSide, Waits, derive, open_record, purpose_hash, require
 from primitives import u32, verify
 
@@ -131,14 +132,15 @@ class Commit(SignedRecord):
 
 
 def check_facts(facts, root, place, seen, in_checkpoint=False):
-    """Check 18: `seen` is what the author had applied of each log."""
+    """Check 19: `seen` is what the author had applied of each log."""
     for fact in facts:
         dots = set(fact.replaces)
         if fact.attribute == PLACE:
             # A content that a removal saw need not count any more, so that no checkpoint covers it.
             dots |= set() if in_checkpoint else set(fact.value.seen) - {place}
             require(not fact.value.place or fact.value.place.directory != fact.item, "an entry inside its item")
-        require(fact.item != root or fact.attribute not in (KIND, CONTENT, PLACE), "a fact about the root")
+        dots |= {fact.value.dot} if fact.attribute == MOVED else set()
+        require(fact.item != root or fact.attribute not in (KIND, CONTENT, MOVED, PLACE), "a fact about the root")
         for log, sequence in dots:
             require(sequence <= seen.get(log, 0), f"what its author had not applied: {log.hex()}/{sequence}")
 
@@ -151,7 +153,7 @@ class Verifier:
         self.lost_keys = lost_keys  # pairs of epoch and key
 
     def authentic(self, record, place, author=None, kind=Commit):
-        """Checks 1 to 13: all that does not depend on the rest of the log."""
+        """Checks 1 to 15: all that does not depend on the rest of the log."""
         commit = self.opened(record, place, author, kind)
         try:
             commit.read_body(self.body(commit))
@@ -159,6 +161,10 @@ class Verifier:
             raise
         except Invalid as error:
             raise Ends(str(error)) from error
+        # Check 14.
+        role = self.members.states[commit.link][0][commit.author].role
+        if role > ADMIN and any(fact.attribute == MOVED for fact in commit.facts):
+            raise Ends(f"its author had no right to move contents at link {commit.link}")
         return commit
 
     def opened(self, record, place, author, kind):
@@ -217,7 +223,7 @@ class Verifier:
         return None
 
     def follows(self, commit, before):
-        """Checks 14 to 18: `before` is the commit before it in its log, or what a checkpoint says of that."""
+        """Checks 16 to 19: `before` is the commit before it in its log, or what a checkpoint says of that."""
         if before and commit.sequence != before.sequence + 1 or not before and commit.sequence != 1:
             raise Waits("the commit before it is missing")
         if commit.previous != (before.hash if before else bytes(32)):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Optional
 
 from primitives import Cursor, Waits, order, require, u16, u32, u64
 
-KIND, MODE, MODIFIED, EXTENDED_ATTRIBUTE, CONTENT, PLACE = range(1, 7)
+KIND, MODE, MODIFIED, EXTENDED_ATTRIBUTE, CONTENT, PLACE, MOVED = range(1, 8)
 SAME_ITEM, REPLACES, VALUE, MORE = 1, 2, 4, 8
 
 FILE, DIRECTORY, SYMLINK, FIFO, SOCKET, CHARACTER_DEVICE, BLOCK_DEVICE = range(1, 8)
@@ -29,6 +29,13 @@ class Content(NamedTuple):
 
     size: int
     origin: Optional[bytes]
+    value: bytes
+
+
+class Moved(NamedTuple):
+    """Where the bytes of a content lie now: a value in the register of content (docs/merge.md, "Facts")."""
+
+    dot: tuple  # of the commit that stated the content
     value: bytes
 
 
@@ -64,11 +71,12 @@ class FactReader:
     def fact(self):
         cursor = self.cursor
         attribute, flags = cursor.u8(), cursor.u8()
-        if not KIND <= attribute <= PLACE:
+        if not KIND <= attribute <= MOVED:
             raise Waits("it has an attribute of a newer version")
-        if flags >= 16 or flags & MORE and attribute not in (CONTENT, PLACE):
+        is_newer = flags & MORE and attribute not in (CONTENT, PLACE) or flags & REPLACES and attribute == MOVED
+        if flags >= 16 or is_newer:
             raise Waits("it has a flag of a newer version")
-        require(flags & VALUE or attribute > MODIFIED, "flag 4")
+        require(flags & VALUE or MODIFIED < attribute < MOVED, "flag 4")
         entry = cursor.identifier() if attribute == PLACE else None
         if not flags & SAME_ITEM:
             item = cursor.identifier()
@@ -81,15 +89,16 @@ class FactReader:
         return Fact(attribute, self.item, register, replaces, value)
 
     def dots(self):
-        dots = []
-        for _ in range(self.cursor.u16()):
-            place, sequence = self.cursor.u16(), self.cursor.u64()
-            require(place < len(self.logs) and sequence > 0, "a dot")
-            self.named_logs.add(place)
-            dots.append((self.logs[place], sequence))
+        dots = [self.dot() for _ in range(self.cursor.u16())]
         numbers = [(order(log), sequence) for log, sequence in dots]
         require(numbers == sorted(set(numbers)), "the order of dots")
         return tuple(dots)
+
+    def dot(self):
+        place, sequence = self.cursor.u16(), self.cursor.u64()
+        require(place < len(self.logs) and sequence > 0, "a dot")
+        self.named_logs.add(place)
+        return self.logs[place], sequence
 
     def value(self, attribute, flags, entry):
         """The register and the value."""
@@ -109,6 +118,8 @@ class FactReader:
         if attribute == CONTENT:
             require(flags & VALUE or not flags & MORE, "flag 8")
             return (CONTENT, item), self.content(flags) if flags & VALUE else None
+        if attribute == MOVED:
+            return (CONTENT, item), Moved(self.dot(), cursor.take(cursor.u16()))
         place = self.place() if flags & VALUE else None
         previous = self.place() if flags & MORE else None
         require(place or previous, "a removal without the previous place")
@@ -171,6 +182,11 @@ class Value(NamedTuple):
     item: bytes
     value: Any
 
+    @property
+    def about(self):
+        """The dot by which a fact removes it: of a moved content, that of the content."""
+        return self.value.dot if isinstance(self.value, Moved) else self.stamp.dot
+
 
 class Registers:
     """All values of all registers, by ascending stamp (docs/merge.md, "Facts")."""
@@ -179,14 +195,34 @@ class Registers:
         self.values = {}
 
     def apply(self, commit):
-        self.add(Stamp(commit.clock, order(commit.log), commit.sequence), commit.facts)
+        stamp = Stamp(commit.clock, order(commit.log), commit.sequence)
+        self.add(stamp, [fact for fact in commit.facts if self.counts(stamp, fact)])
+
+    def counts(self, stamp, fact):
+        """Whether a fact of a commit counts: a moved content may be too late."""
+        if fact.attribute != MOVED:
+            return True
+        dots = {value.stamp.dot for value in self.contents(fact.item)}
+        last = self.moved(fact.item).get(fact.value.dot)
+        return fact.value.dot in dots and (last is None or last.stamp < stamp)
 
     def add(self, stamp, facts):
+        """Puts in facts as they stand: those of a checkpoint come in any order."""
         for fact in facts:
-            kept = [value for value in self[fact.register] if value.stamp.dot not in fact.replaces]
+            kept = [value for value in self[fact.register] if value.about not in fact.replaces]
+            if fact.attribute == MOVED:
+                kept = [value for value in kept if value.about != fact.value.dot or value in self.contents(fact.item)]
             if fact.attribute != CONTENT or fact.value:
                 kept.append(Value(stamp, fact.item, fact.value))
             self.values[fact.register] = sorted(kept, key=lambda value: value.stamp)
+
+    def contents(self, item):
+        """The contents of an item as their facts state them."""
+        return [value for value in self[(CONTENT, item)] if not isinstance(value.value, Moved)]
+
+    def moved(self, item):
+        """Where contents of an item lie now, by their dots."""
+        return {value.value.dot: value for value in self[(CONTENT, item)] if isinstance(value.value, Moved)}
 
     def __getitem__(self, register):
         return self.values.get(register, [])

@@ -2,6 +2,7 @@
 
 from chains import OPERATIONS, Members
 from devices import where_they_part
+from facts import MOVED
 from primitives import Cursor, Invalid, require
 
 
@@ -81,12 +82,13 @@ class LostSide:
 
 
 def is_made_again(lost, again):
-    """The same facts, but for what they replace that no longer counts."""
+    """The same facts, but for what they replace that no longer counts, and for moves of what no longer counts."""
     def without(fact):
         return fact.attribute, fact.item, fact.register, fact.value
-    if [without(fact) for fact in lost.facts] != [without(fact) for fact in again.facts]:
+    kept = [fact for fact in lost.facts if fact.attribute != MOVED or fact in again.facts]
+    if [without(fact) for fact in kept] != [without(fact) for fact in again.facts]:
         return False
-    return all(set(new.replaces) <= set(old.replaces) for old, new in zip(lost.facts, again.facts))
+    return all(set(new.replaces) <= set(old.replaces) for old, new in zip(kept, again.facts))
 
 
 def difference(records, known, verifier):

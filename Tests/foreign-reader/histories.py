@@ -10,6 +10,7 @@ commits.py, and the worked reader of docs/reader.md as it stands there.
 import json
 import os
 import sys
+from dataclasses import replace
 
 import chains
 from commits import Verifier
@@ -19,7 +20,7 @@ from memberships import OWNER, READER, VAULT, WRITER, Chain, write_link
 from primitives import Ends, Invalid, Waits, agreement_public_key, signing_public_key, u16, u32, u64
 from values import vectors
 from worked import worked_reader
-from writing import kind, mode, placed, sign, text, write_body, write_record
+from writing import kind, mode, moved, placed, sign, text, write_body, write_record
 
 USER = bytes(range(0x30, 0x40))
 LOG = bytes(range(0x40, 0x50))
@@ -508,6 +509,46 @@ def a_fact_has_a_kind_of_a_newer_version(writer):
     writer.say([kind(ITEM, 8)])
 
 
+def a_content_moves(writer, dot=(LOG, 1)):
+    writer.say([moved(ITEM, dot, b"value")])
+
+
+def a_writer_moves_a_content(writer):
+    a_content_moves(writer)
+
+
+def an_admin_moves_a_content(writer):
+    a_content_moves(writer)
+
+
+def a_former_admin_names_the_link_before(writer):
+    writer.link = len(writer.chain.links) - 1
+    writer.chain.change(writer.who, WRITER)
+    a_content_moves(writer)
+
+
+def a_former_admin_names_the_link(writer):
+    writer.chain.change(writer.who, WRITER)
+    a_content_moves(writer)
+
+
+def an_admin_moves_what_it_had_not_applied(writer):
+    a_content_moves(writer, (LOG, 2))
+
+
+def an_admin_moves_the_root(writer):
+    writer.say([moved(VAULT, (LOG, 1), b"value")])
+
+
+def an_admin_moves_and_replaces(writer):
+    writer.say([replace(moved(ITEM, (LOG, 1), b"value"), replaces=((LOG, 1),))])
+
+
+BY_AN_ADMIN = {
+    an_admin_moves_a_content, a_former_admin_names_the_link_before, a_former_admin_names_the_link,
+    an_admin_moves_what_it_had_not_applied, an_admin_moves_the_root, an_admin_moves_and_replaces,
+}
+LOGS_ACCEPTED = [a_log, an_admin_moves_a_content, a_former_admin_names_the_link_before]
 LOGS = {  # what the log does, and the words
     a_commit_has_a_flipped_byte: (Waits, "is not authentic"), a_seal_has_a_flipped_byte: (Waits, "is not authentic"),
     a_commit_is_cut: (Waits, "damaged"), a_commit_has_another_number: (Waits, "in another's place"),
@@ -533,13 +574,18 @@ LOGS = {  # what the log does, and the words
     somebody_else_signs_for_a_member_who_was_removed: (Waits, "its author did not sign it"),
     a_commit_has_a_notice_of_a_newer_version: (Waits, "a newer version"),
     a_fact_has_a_kind_of_a_newer_version: (Waits, "a kind of a newer version"),
+    a_writer_moves_a_content: (Ends, "no right to move contents at link 2"),
+    a_former_admin_names_the_link: (Ends, "no right to move contents at link 3"),
+    an_admin_moves_what_it_had_not_applied: (Ends, "had not applied"),
+    an_admin_moves_the_root: (Ends, "about the root"),
+    an_admin_moves_and_replaces: (Waits, "a flag of a newer version"),
 }
 
 
 def check_logs():
-    for story, (error_class, words) in {a_log: (None, None), **LOGS}.items():
+    for story, (error_class, words) in {**dict.fromkeys(LOGS_ACCEPTED, (None, None)), **LOGS}.items():
         chain = Chain()
-        writer = Writer(chain)
+        writer = Writer(chain, who="bob" if story in BY_AN_ADMIN else "carol")
         if story is not a_log:
             writer.say(FACTS)
         story(writer)
@@ -618,7 +664,7 @@ def check_lost_side():
     expect("a lost commit", "the worked reader", lambda: worked["check_commit"](
         record, place, None, VAULT, members, keys, lost_keys), "of a lost side")
 
-    def tell(**changes):
+    def tell(record=record, **changes):
         again.commits[:] = writer.commits[:1]
         facts = changes.pop("facts", FACTS[:1])
         again.say(facts, key=keys[2], **changes)
@@ -629,6 +675,11 @@ def check_lost_side():
         sys.exit(f"a commit that was made again: {tell()}")
     expect("made again with another clock", "forks.py", lambda: tell(clock=5000), "another clock")
     expect("made again with other facts", "forks.py", lambda: tell(facts=FACTS), "something else")
+    writer.commits.pop()
+    writer.say([*FACTS[:1], moved(ITEM, (LOG, 1), b"value")], key=LOST_KEY)
+    if tell(writer.commits[1]) != ["commit 2 of Carol is on the lost side: it was made again"]:
+        sys.exit("a commit that was made again without its move")
+    expect("made again without more", "forks.py", lambda: tell(writer.commits[1], facts=FACTS[1:]), "something else")
     notice = b"\1\1" + u64(1) + bytes(32)
     expect("made again with a notice", "forks.py", lambda: tell(notices=notice), "says too much")
 

@@ -115,7 +115,7 @@ class Tree:
         for entry, _ in candidates:
             for value in self.registers[(facts.PLACE, entry)]:
                 seen.update(value.value.seen)
-        return any(value.stamp.dot not in seen for value in self.registers[(facts.CONTENT, item)])
+        return any(value.stamp.dot not in seen for value in self.registers.contents(item))
 
     # Rule 2
 
@@ -208,16 +208,19 @@ class Tree:
 
     def contents(self, item):
         """Contents with their stamps, none twice, the highest first."""
-        contents = {}
-        for value in reversed(self.registers[(facts.CONTENT, item)]):
+        contents, moved = {}, self.registers.moved(item)
+        for value in reversed(self.registers.contents(item)):
             same = value.value._replace(origin=value.value.origin or item)
-            contents.setdefault(same, (value.stamp, value.value))
-        return list(contents.values())
+            contents.setdefault(same, []).append(value)
+        for one in contents.values():
+            places = sorted(moved[value.stamp.dot] for value in one if value.stamp.dot in moved)
+            bytes_of = places[-1].value if places else one[0].value
+            yield one[0].stamp, one[0].value._replace(value=bytes_of.value)
 
     def copies(self, item, name):
         if self.kind(item) != facts.FILE:
             return
-        for stamp, content in self.contents(item)[1:]:
+        for stamp, content in list(self.contents(item))[1:]:
             log, sequence = stamp.dot
             ids = blake2b(b"coffer copy" + item + log + u64(sequence))
             if self.registers[(facts.KIND, ids[:16])] or self.registers[(facts.PLACE, ids[16:])]:

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from facts import DIRECTORY, FILE, Content, FactReader, Place, Registers
 from merge import Tree
-from primitives import require, u64
-from writing import content, kind, placed, removed, write_body
+from primitives import require, u32, u64
+from writing import content, kind, moved, placed, removed, write_body
 
 CLOCK = 1_795_219_199_000 << 16  # 2026-11-20, to which an example adds a small number
 
@@ -46,6 +46,12 @@ class Example:
 def data(item, size):
     """A content of so many zeros."""
     return Content(size, item, b"\1\0" + u64(size) + item + b"\0")
+
+
+def stored(item, size, pack):
+    """A content of one extent, which begins a pack."""
+    entry = u64(0) + u32(size) + u64(0) + u32(size) + identifier(pack) + u32(48) + bytes(16) + u32(1) + bytes(32)
+    return Content(size, item, b"\1\0" + u64(size) + item + b"\1" + entry)
 
 
 def new_file(number, entry, directory, name, size=None):
@@ -115,6 +121,20 @@ def examples(root):
     ).commit(
         ANN, content(file, data(file, 2), ((ANN, 1),))
     ).commit(BOB, content(file, data(file, 3), ((ANN, 1),)), sees=1)
+
+    lies_first, lies_now = stored(file, 2, 0xF1), stored(file, 2, 0xF2)
+    yield Example(5, "a content moves, and is changed by somebody else: only the change counts").commit(
+        ANN, *new_file(0x21, 0xE1, root, b"a.txt"), content(file, lies_first)
+    ).commit(
+        BOB, moved(file, (ANN, 1), lies_now.value), sees=1
+    ).commit(ANN, content(file, stored(file, 3, 0xF3), ((ANN, 1),)))
+
+    yield Example(5, "a file is written by two, and the earlier content moves: the copy is the same").commit(
+        ANN, *new_file(0x21, 0xE1, root, b"a.txt", 1)
+    ).commit(
+        ANN, content(file, lies_first, ((ANN, 1),))
+    ).commit(BOB, content(file, stored(file, 3, 0xF3), ((ANN, 1),)), sees=1).commit(
+        ANN, moved(file, (ANN, 2), lies_now.value))
 
     yield Example(6, "two lose a name, and a number is taken by a fact").commit(
         ANN, *new_file(0x21, 0xE1, root, b"a.txt"), *new_file(0x22, 0xE2, root, b"a.txt"),

@@ -162,7 +162,7 @@ def check_index(profile, passphrase_file):
         path, key = os.path.join(copy, "index.sqlite"), derive(store, b"index page", vault)
         sealed = read(path)
         page = bytearray(reader["open_unit"](sealed[:4096], key, vault, 0, 0)[:4056])
-        page[60:64] = (3).to_bytes(4, "big")
+        page[60:64] = (5).to_bytes(4, "big")
         unit = seal(key, NONCE, b"\1\0" + vault + bytes(8), bytes(page)) + NONCE
         write(path, unit + sealed[4096:])
         if os.path.exists(path + "-wal"):
@@ -171,7 +171,7 @@ def check_index(profile, passphrase_file):
             reader["open_index"](copy, vault, store, os.path.join(copy, "plain"))
         except WRONG:
             return
-        raise Invalid("an index of version 3 is accepted")
+        raise Invalid("an index of version 5 is accepted")
 
 
 def main(profile, passphrase_file, coffer):

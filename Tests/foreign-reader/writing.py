@@ -2,8 +2,8 @@
 
 import ctypes
 
-from facts import CONTENT, EXTENDED_ATTRIBUTE, KIND, MODE, MODIFIED, PLACE, MORE, REPLACES, SAME_ITEM, VALUE
-from facts import BLOCK_DEVICE, CHARACTER_DEVICE, SYMLINK, Content, Fact, Place, Placement
+from facts import CONTENT, EXTENDED_ATTRIBUTE, KIND, MODE, MODIFIED, MOVED, PLACE, MORE, REPLACES, SAME_ITEM, VALUE
+from facts import BLOCK_DEVICE, CHARACTER_DEVICE, SYMLINK, Content, Fact, Moved, Place, Placement
 from commits import padded_length
 from primitives import derive, order, sodium, u16, u32, u64
 
@@ -63,6 +63,10 @@ def content(item, value, replaces=()):
     return Fact(CONTENT, item, (CONTENT, item), replaces, value)
 
 
+def moved(item, dot, value):
+    return Fact(MOVED, item, (CONTENT, item), (), Moved(dot, value))
+
+
 def placed(entry, item, directory, name, replaces=(), previous=None):
     value = Placement(Place(directory, name), previous, ())
     return Fact(PLACE, item, (PLACE, entry), replaces, value)
@@ -76,15 +80,18 @@ def write_body(facts):
     """A body of facts (docs/format.md, "Facts")."""
     dots = [dot for fact in facts for dot in fact.replaces]
     dots += [dot for fact in facts if isinstance(fact.value, Placement) for dot in fact.value.seen]
+    dots += [fact.value.dot for fact in facts if fact.attribute == MOVED]
     logs = sorted({log for log, _ in dots}, key=order)
 
+    def write_dot(dot):
+        return u16(logs.index(dot[0])) + u64(dot[1])
+
     def write_dots(dots):
-        ordered = sorted(dots, key=lambda dot: (order(dot[0]), dot[1]))
-        return u16(len(dots)) + b"".join(u16(logs.index(log)) + u64(sequence) for log, sequence in ordered)
+        return u16(len(dots)) + b"".join(map(write_dot, sorted(dots, key=lambda dot: (order(dot[0]), dot[1]))))
 
     body, last = b"\1" + u16(len(logs)) + b"".join(logs) + u32(len(facts)), None
     for fact in facts:
-        flags, value = shape(fact, write_dots)
+        flags, value = shape(fact, write_dot, write_dots)
         flags |= (SAME_ITEM if fact.item == last else 0) | (REPLACES if fact.replaces else 0)
         body += bytes([fact.attribute, flags])
         body += fact.register[1] if fact.attribute == PLACE else b""
@@ -95,7 +102,7 @@ def write_body(facts):
     return body
 
 
-def shape(fact, write_dots):
+def shape(fact, write_dot, write_dots):
     """Flags 4 and 8, and the bytes of the value."""
     value = fact.value
     if fact.attribute == KIND:
@@ -119,6 +126,8 @@ def shape(fact, write_dots):
             return 0, b""
         flags = VALUE | MORE if value.origin else VALUE
         return flags, u64(value.size) + (value.origin or b"") + u16(len(value.value)) + value.value
+    if fact.attribute == MOVED:
+        return VALUE, write_dot(value.dot) + u16(len(value.value)) + value.value
     written = place(value.place) if value.place else b""
     written += place(value.previous) if value.previous else b""
     flags = (VALUE if value.place else 0) | (MORE if value.previous else 0)
@@ -137,7 +146,7 @@ def measure(fact):
     """How much a value counts until its group ends (docs/protocol.md, "Checkpoints")."""
     if fact.attribute == EXTENDED_ATTRIBUTE:
         return len(fact.register[2]) + len(fact.value or b"") + 32
-    if fact.attribute == CONTENT:
+    if fact.attribute in (CONTENT, MOVED):
         return len(fact.value.value) + 48
     if fact.attribute == KIND and fact.value[0] == SYMLINK:
         return len(fact.value[1]) + 32
@@ -158,7 +167,7 @@ def pieces(registers):
                 groups += group(stamp, facts)
                 facts, size = [], 0
             stamp = value.stamp
-            facts.append(Fact(register[0], value.item, register, (), value.value))
+            facts.append(stated(register, value))
             size += measure(facts[-1])
         if len(groups) >= 2_097_152:
             yield groups
@@ -167,6 +176,12 @@ def pieces(registers):
         groups += group(stamp, facts)
     if groups:
         yield groups
+
+
+def stated(register, value):
+    """The fact that puts a value into a register, as a checkpoint has it."""
+    attribute = MOVED if isinstance(value.value, Moved) else register[0]
+    return Fact(attribute, value.item, register, (), value.value)
 
 
 def group(stamp, facts):

@@ -15,6 +15,7 @@ final class DraftRecorder: CommitRecorder {
 
     var isNeeded: Bool { draft.isNeeded }
     var takesChanges: Bool { draft.takesChanges }
+    var movesContents: Bool { draft.movesContents }
 
     func check(_ versions: VersionVector) throws(SealingError) {
         guard draft.follows(versions) else { throw .otherVersions }

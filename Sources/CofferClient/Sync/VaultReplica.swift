@@ -168,6 +168,20 @@ package final class VaultReplica: LocalReplica {
         }
     }
 
+    package func packUse() async throws(ReplicaError) -> [PackID: RemotePackUse] {
+        try await call { replica throws(FileSystemError) in try replica.vault.cache.remotePackUse() }
+    }
+
+    package func moveContents(
+        from packs: Set<PackID>, byteCountMax: Int
+    ) async throws(ReplicaError) -> Int {
+        try await committing(nil) { replica, participant, _ throws(FileSystemError) in
+            try replica.vault.outgoing.move(
+                from: packs, byteCountMax: byteCountMax, as: participant
+            ) { replica.packs.deliver($0) }
+        }
+    }
+
     package func hasUnsent() async throws(ReplicaError) -> Bool {
         try await call { replica throws(FileSystemError) in try replica.vault.outgoing.hasUnsent() }
     }

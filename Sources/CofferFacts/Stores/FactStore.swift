@@ -13,6 +13,13 @@ package struct RegisterValue: Hashable, Sendable {
     }
 }
 
+extension [RegisterValue] {
+    /// Those of a content's register that are contents, rather than other places of contents.
+    package var contents: Self {
+        filter { if case .moved = $0.assertion { false } else { true } }
+    }
+}
+
 /// Stores the facts of one vault, and what they result in; every access is by key, none by a scan.
 ///
 /// It maps to five tables: `facts` (register → values), `items` (id → `ItemState`, with partial indexes over

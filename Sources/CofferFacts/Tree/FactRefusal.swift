@@ -52,13 +52,14 @@ extension FactCommit {
             guard registers.insert(register).inserted else { return .saidTwice(register) }
             if let dot = fact.replaces.first(where: { !hadSeen($0) }) { return .unseenCommit(register, dot) }
             switch fact.assertion {
-            case .kind(root, _), .content(root, _): return .aboutRoot(register)
+            case .kind(root, _), .content(root, _), .moved(root, _, _): return .aboutRoot(register)
             case .place(let entry, let placement):
                 if placement.item == root { return .aboutRoot(register) }
                 if placement.place?.parent == placement.item { return .intoItself(entry) }
                 // A removal may have seen contents of its own commit.
                 let dot = placement.seenContents.first { !hadSeen($0) && $0 != stamp.dot }
                 if let dot { return .unseenCommit(register, dot) }
+            case .moved(_, let dot, _): if !hadSeen(dot) { return .unseenCommit(register, dot) }
             default: break
             }
         }
@@ -89,7 +90,8 @@ extension FactTree {
                 continue
             }
             switch fact.assertion {
-            case .content where kind != .file: complaints.append(.contentOfNoFile(item))
+            case .content where kind != .file, .moved where kind != .file:
+                complaints.append(.contentOfNoFile(item))
             case .place(let entry, let placement):
                 complaints += try self.complaints(about: entry, placement, kind, kinds)
             default: break

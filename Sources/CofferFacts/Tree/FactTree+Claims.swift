@@ -96,7 +96,7 @@ extension FactTree {
 
     /// Whether a file without entries has a content that none of the removals had seen.
     private func hasUnseenContent(_ item: ItemID, _ entries: [EntryID]) throws(Store.Failure) -> Bool {
-        var unseen = Set(try store.values(.content(item)).map(\.stamp.dot))
+        var unseen = Set(try store.values(.content(item)).contents.map(\.stamp.dot))
         for entry in entries where !unseen.isEmpty {
             for value in try store.values(.place(entry)) {
                 guard case .place(_, let placement) = value.assertion else { continue }

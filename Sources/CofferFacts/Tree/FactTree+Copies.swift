@@ -70,6 +70,11 @@ extension FactTree {
         }
     }
 
+    /// The content that an item shows, and the commit that stated it; nil for a copy by rule.
+    package func statedContent(of item: ItemID) throws(Store.Failure) -> (dot: Dot, content: Fact.Content)? {
+        try contents(of: item).first.map { ($0.stamp.dot, $0.content) }
+    }
+
     // MARK: What is shown
 
     /// An item as it is shown; nil if no fact states its kind.
@@ -156,7 +161,11 @@ extension ContentChoice {
         }
         var choices: [ContentChoice] = []
         var indices: [Fact.Content: Int] = [:]
+        var moved: [Dot: (stamp: Stamp, bytes: [UInt8])] = [:]
         for value in values.reversed() {
+            if case .moved(_, let dot, let bytes) = value.assertion, moved[dot] == nil {
+                moved[dot] = (value.stamp, bytes)
+            }
             guard case .content(_, let content?) = value.assertion else { continue }
             // Equal contents of an item that are sealed for the same item are one content.
             var key = content
@@ -168,6 +177,12 @@ extension ContentChoice {
                 choices.append(ContentChoice(stamp: value.stamp, content: content, dots: [value.stamp.dot]))
             }
         }
-        return choices
+        if moved.isEmpty { return choices }
+        return choices.map { choice in
+            var choice = choice
+            let last = choice.dots.compactMap { moved[$0] }.max { $0.stamp < $1.stamp }
+            if let last { choice.content.bytes = last.bytes }
+            return choice
+        }
     }
 }

@@ -117,7 +117,7 @@ extension FactTree {
                 guard let sibling = try store.entry(other), sibling.copied == nil else { continue }
                 if sibling.isActive { isLast = false }
             }
-            let seen = isLast ? try store.values(.content(state.item)).map(\.stamp.dot).sorted() : []
+            let seen = isLast ? try store.values(.content(state.item)).contents.map(\.stamp.dot).sorted() : []
             try remove(id, of: state.item, from: place, seenContents: seen, &pass)
         }
     }

@@ -44,6 +44,8 @@ package struct ItemChange: Hashable, Sendable {
     /// An attribute of an item.
     package enum Attribute: Hashable, Sendable {
         case kind, mode, modified, content
+        /// Where the bytes of the content are; they are the same.
+        case place
         case extendedAttribute(name: [UInt8])
     }
 }
@@ -109,7 +111,9 @@ package struct FactTree<Store: FactStore> {
         // Later labels do not count, since they would change names that were given before.
         if let label = commit.label, dot.sequence == 1 { try store.setLabel(label, of: dot.log) }
         var pass = Pass()
-        for fact in commit.facts { try assert(fact, commit.stamp, &pass) }
+        for fact in commit.facts where try counts(fact, commit.stamp) {
+            try assert(fact, commit.stamp, &pass)
+        }
         try evaluate(&pass)
         try store.setApplied(dot)
         try store.setClock(max(try store.clock(), commit.stamp.clock))
@@ -143,13 +147,31 @@ package struct FactTree<Store: FactStore> {
     mutating func assert(_ fact: Fact, _ stamp: Stamp, _ pass: inout Pass) throws(Store.Failure) {
         let register = fact.register
         var values = try store.values(register)
-        values.removeAll { $0.stamp.dot == stamp.dot || fact.replaces.contains($0.stamp.dot) }
+        values.removeAll { value in
+            guard case .moved(_, let dot, _) = value.assertion else {
+                return value.stamp.dot == stamp.dot || fact.replaces.contains(value.stamp.dot)
+            }
+            // A place goes with its content, or gives way to another place: otherwise the order would matter.
+            if case .moved(_, dot, _) = fact.assertion { return true }
+            return fact.replaces.contains(dot)
+        }
         if fact.assertion.isValue {
             let index = values.firstIndex { $0.stamp > stamp } ?? values.endIndex
             values.insert(RegisterValue(stamp: stamp, assertion: fact.assertion), at: index)
         }
         try store.setValues(values, of: register)
-        pass.touch(register)
+        if case .moved(let item, _, _) = fact.assertion { pass.move(item) } else { pass.touch(register) }
+    }
+
+    /// Whether a fact of a commit counts: another place of a content that has been replaced does not, nor does an
+    /// earlier place than the last one.
+    private func counts(_ fact: Fact, _ stamp: Stamp) throws(Store.Failure) -> Bool {
+        guard case .moved(let item, let dot, _) = fact.assertion else { return true }
+        let values = try store.values(.content(item))
+        guard values.contents.contains(where: { $0.stamp.dot == dot }) else { return false }
+        return !values.contains { value in
+            if case .moved(_, dot, _) = value.assertion { value.stamp > stamp } else { false }
+        }
     }
 
     /// Stores the state of an entry, or forgets the entry if nothing has to be stored.

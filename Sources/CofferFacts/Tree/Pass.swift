@@ -55,6 +55,9 @@ struct Pass {
         }
     }
 
+    /// Notes that the bytes of a content lie elsewhere.
+    mutating func move(_ item: ItemID) { attributes[item, default: []].insert(.place) }
+
     /// The changes that facts stated, in the order of the items.
     var changes: [ItemChange] {
         attributes.sorted { $0.key < $1.key }.map { ItemChange(item: $0.key, attributes: $0.value) }

@@ -13,6 +13,9 @@ package struct Fact: Hashable, Sendable {
     /// The register that the fact is about.
     package var register: Register { assertion.register }
 
+    /// Whether it states another place of a content.
+    package var isMove: Bool { if case .moved = assertion { true } else { false } }
+
     /// An entity, an attribute of it, and the value.
     package enum Assertion: Hashable, Sendable {
         /// The kind of an item; it never changes.
@@ -25,6 +28,9 @@ package struct Fact: Hashable, Sendable {
         case extendedAttribute(ItemID, name: [UInt8], value: [UInt8]?)
         /// The content of a file; nil only states that the values that it replaces are no longer wanted.
         case content(ItemID, Content?)
+        /// Another place of the bytes of a content, which the commit `of` stated: an encoded content value of the
+        /// same extents in other packs.
+        case moved(ItemID, of: Dot, bytes: [UInt8])
         /// The place of an entry.
         case place(EntryID, Placement)
     }
@@ -100,7 +106,7 @@ extension Fact.Assertion {
         case .mode(let item, _): .mode(item)
         case .modified(let item, _): .modified(item)
         case .extendedAttribute(let item, let name, _): .extendedAttribute(item, name: name)
-        case .content(let item, _): .content(item)
+        case .content(let item, _), .moved(let item, _, _): .content(item)
         case .place(let entry, _): .place(entry)
         }
     }
@@ -109,7 +115,7 @@ extension Fact.Assertion {
     package var item: ItemID {
         switch self {
         case .kind(let item, _), .mode(let item, _), .modified(let item, _), .content(let item, _): item
-        case .extendedAttribute(let item, _, _): item
+        case .extendedAttribute(let item, _, _), .moved(let item, _, _): item
         case .place(_, let placement): placement.item
         }
     }

@@ -57,6 +57,9 @@ struct FactReader {
             guard let entry else { throw .invalid(field: "entry") }
             assertion = .place(entry, try placement(of: item, hasValue, hasMore, body))
         case .content: assertion = .content(item, try content(hasValue, hasMore, body))
+        case .moved:
+            guard hasValue else { throw .invalid(field: "flags") }
+            assertion = .moved(item, of: try dot(body), bytes: try contentValue(body))
         case .extendedAttribute: assertion = try extendedAttribute(of: item, hasValue, body)
         case .kind, .mode, .modified:
             guard hasValue else { throw .invalid(field: "flags") }
@@ -67,7 +70,11 @@ struct FactReader {
 
     private static func possibleFlags(_ attribute: FactRecord.Attribute) -> UInt8 {
         let all = FactRecord.Flag.sameItem | FactRecord.Flag.replaces | FactRecord.Flag.value
-        return attribute == .content || attribute == .place ? all | FactRecord.Flag.more : all
+        switch attribute {
+        case .content, .place: return all | FactRecord.Flag.more
+        case .moved: return FactRecord.Flag.sameItem | FactRecord.Flag.value
+        case .kind, .mode, .modified, .extendedAttribute: return all
+        }
     }
 
     private mutating func item(isSame: Bool, _ body: RawSpan) throws(FormatError) -> ItemID {
@@ -84,15 +91,20 @@ struct FactReader {
     private mutating func dots(_ body: RawSpan) throws(FormatError) -> [Dot] {
         var dots: [Dot] = []
         for _ in 0..<(try cursor.number(UInt16.self, from: body)) {
-            let log = try cursor.number(UInt16.self, from: body)
-            guard Int(log) < logs.count else { throw .invalid(field: "log") }
-            usedLogs.insert(log)
-            let dot = Dot(log: logs[Int(log)], sequence: try cursor.number(UInt64.self, from: body))
-            guard dot.sequence > 0 else { throw .invalid(field: "sequence") }
+            let dot = try dot(body)
             if let last = dots.last, last >= dot { throw .invalid(field: "order of dots") }
             dots.append(dot)
         }
         return dots
+    }
+
+    private mutating func dot(_ body: RawSpan) throws(FormatError) -> Dot {
+        let log = try cursor.number(UInt16.self, from: body)
+        guard Int(log) < logs.count else { throw .invalid(field: "log") }
+        usedLogs.insert(log)
+        let dot = Dot(log: logs[Int(log)], sequence: try cursor.number(UInt64.self, from: body))
+        guard dot.sequence > 0 else { throw .invalid(field: "sequence") }
+        return dot
     }
 
     // MARK: Values
@@ -147,8 +159,11 @@ struct FactReader {
         let size = try cursor.number(UInt64.self, from: body)
         guard size <= Fact.Content.sizeMax else { throw .invalid(field: "size") }
         let origin = hasOrigin ? try cursor.identifier(ItemID.self, from: body) : nil
-        let bytes = try cursor.bytes(Int(try cursor.number(UInt16.self, from: body)), from: body)
-        return Fact.Content(bytes: bytes, size: size, origin: origin)
+        return Fact.Content(bytes: try contentValue(body), size: size, origin: origin)
+    }
+
+    private mutating func contentValue(_ body: RawSpan) throws(FormatError) -> [UInt8] {
+        try cursor.bytes(Int(try cursor.number(UInt16.self, from: body)), from: body)
     }
 
     private mutating func placement(

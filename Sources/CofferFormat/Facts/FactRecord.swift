@@ -9,7 +9,8 @@
 /// A fact is:
 ///
 ///     bytes  field
-///         1  attribute: 1 kind, 2 mode, 3 modified, 4 extended attribute, 5 content, 6 place
+///         1  attribute: 1 kind, 2 mode, 3 modified, 4 extended attribute, 5 content, 6 place,
+///            7 moved content
 ///         1  flags: 1 the item is that of the preceding fact, 2 it replaces values, 4 it has a value,
 ///            8 content: it has an origin; place: it has a previous place
 ///        16  entry, for a place only
@@ -34,6 +35,7 @@ package enum FactRecord {
         case extendedAttribute = 4
         case content = 5
         case place = 6
+        case moved = 7
     }
 
     enum Flag {
@@ -65,8 +67,11 @@ package enum FactRecord {
         var logs: Set<LogID> = []
         for fact in facts {
             for dot in fact.replaces { logs.insert(dot.log) }
-            guard case .place(_, let placement) = fact.assertion else { continue }
-            for dot in placement.seenContents { logs.insert(dot.log) }
+            switch fact.assertion {
+            case .place(_, let placement): for dot in placement.seenContents { logs.insert(dot.log) }
+            case .moved(_, let dot, _): logs.insert(dot.log)
+            default: break
+            }
         }
         return logs.sorted()
     }

@@ -46,6 +46,7 @@ struct FactWriter {
         case .modified: (.modified, true, false)
         case .extendedAttribute(_, _, let value): (.extendedAttribute, value != nil, false)
         case .content(_, let content): (.content, content != nil, content?.origin != nil)
+        case .moved: (.moved, true, false)
         case .place(_, let placement): (.place, placement.place != nil, placement.previous != nil)
         }
     }
@@ -67,6 +68,10 @@ struct FactWriter {
             if let origin = content.origin { writer.identifier(origin) }
             writer.number(UInt16(content.bytes.count))
             writer.append(content.bytes)
+        case .moved(_, let dot, let bytes):
+            self.dot(dot)
+            writer.number(UInt16(bytes.count))
+            writer.append(bytes)
         case .place(_, let placement):
             if let place = placement.place { self.place(place) }
             if let previous = placement.previous { place(previous) }
@@ -99,12 +104,14 @@ struct FactWriter {
         writer.append(place.name.bytes)
     }
 
+    private mutating func dot(_ dot: Dot) {
+        // The list was made from all dots, so it contains every log.
+        writer.number(logs[dot.log] ?? 0)
+        writer.number(dot.sequence)
+    }
+
     private mutating func dots(_ dots: [Dot]) {
         writer.number(UInt16(dots.count))
-        for dot in dots {
-            // The list was made from these dots, so it contains every log.
-            writer.number(logs[dot.log] ?? 0)
-            writer.number(dot.sequence)
-        }
+        for dot in dots { self.dot(dot) }
     }
 }

@@ -64,6 +64,9 @@ package struct KeptRow: Equatable, Sendable {
         /// Commits gathered for a rebuild, which follow the groups of the checkpoint.
         package static let replayed = Kind(rawValue: 0x83)
 
+        /// Where a content lies now, whose pages have not arrived; the id is the item's.
+        package static let places = Kind(rawValue: 0x84)
+
         package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 

@@ -1,4 +1,5 @@
 internal import CofferCrypto
+package import CofferFacts
 package import CofferFormat
 internal import CofferSystem
 
@@ -58,6 +59,32 @@ package final class IndexReader {
     /// Remote packs that contents refer to, or would refer to if they were sent again.
     package func remotePacks() throws(FileSystemError) -> [PackID] {
         try packs("SELECT pack FROM remote_extents WHERE live > 0 UNION SELECT pack FROM remote_pages")
+    }
+
+    /// What present contents and versions refer to in remote packs.
+    package func remotePackUse() throws(FileSystemError) -> [PackID: RemotePackUse] {
+        var use: [PackID: RemotePackUse] = [:]
+        try database.prepare(
+            """
+            SELECT r.pack, e.total, e.present FROM remote_extents r JOIN (
+                SELECT remote, max(total) AS total, max(NOT flags & \(ItemRow.Flags.isVersion.rawValue)) AS present
+                FROM extents JOIN items ON number = item WHERE remote > 0 GROUP BY remote
+            ) e ON e.remote = r.number
+            """
+        ).each({ _ in }) { row throws(FileSystemError) in
+            guard let pack = PackID(bytes: row.bytes(0)) else { return true }
+            let count = ExtentLayout.remoteByteCount(Int(clamping: row.integer(1)))
+            use[pack, default: RemotePackUse()].add(count, isPresent: row.integer(2) != 0)
+            return true
+        }
+        try database.prepare("SELECT \(RemotePageRow.columns) FROM remote_pages").each({ _ in }) {
+            row throws(FileSystemError) in
+            let page = try RemotePageRow.checked(row).reference
+            use[page.place.pack, default: RemotePackUse()].add(Int(page.length), isPresent: true)
+            return true
+        }
+        use[.nowhere] = nil
+        return use
     }
 
     /// The packs of content that is only on a remote; each once.

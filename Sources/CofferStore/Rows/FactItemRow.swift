@@ -87,7 +87,7 @@ package struct FactItemRow: Equatable, Sendable {
             case .kind: kind.append(value)
             case .mode: mode.append(value)
             case .modified: modified.append(value)
-            case .content: content.append(value)
+            case .content, .moved: content.append(value)
             case .extendedAttribute, .place: return false
             }
         }

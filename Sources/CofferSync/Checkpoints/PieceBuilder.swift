@@ -46,6 +46,7 @@ struct PieceBuilder {
         switch assertion {
         case .extendedAttribute(_, let name, let value): name.count + (value?.count ?? 0) + 32
         case .content(_, let content): (content?.bytes.count ?? 0) + 48
+        case .moved(_, _, let bytes): bytes.count + 48
         case .kind(_, .symlink(let target)): target.count + 32
         default: 128
         }

@@ -14,6 +14,8 @@ package struct CommitDraft: Sendable {
     package let isNeeded: Bool
     /// Whether it includes local changes; a reader's commits only acknowledge.
     package let takesChanges: Bool
+    /// Whether it may state other places of contents.
+    package let movesContents: Bool
 
     /// Receives the progress of packs, on any thread.
     package let progress: @Sendable (PackProgress) -> Void

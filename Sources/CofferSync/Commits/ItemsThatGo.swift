@@ -22,7 +22,7 @@ struct ItemsThatGo {
     /// Looks at the values of a register; call it for all registers in the order of `Register.precedes`, in which the
     /// kind of an item comes before its content.
     mutating func add(_ values: RegisterValues) {
-        let dots = values.values.map(\.stamp.dot)
+        let dots = values.values.contents.map(\.stamp.dot)
         switch values.register {
         case .kind(let item):
             if dots.allSatisfy(isWithdrawn) { unmade = item }

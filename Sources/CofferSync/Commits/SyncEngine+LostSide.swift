@@ -51,6 +51,7 @@ extension SyncEngine {
             let dot = Dot(log: logs.own, sequence: next - 1)
             if let lost = verifier.lostCommit(bytes, at: dot, by: ownIdentity) {
                 for case .content(let item, _?) in lost.facts.map(\.assertion) { items.insert(item) }
+                for case .moved(let item, _, _) in lost.facts.map(\.assertion) { items.insert(item) }
                 for case .kind(let item, _) in lost.facts.map(\.assertion) { made.insert(item) }
             } else if ownLog.unsent[dot.sequence] == nil {
                 break
@@ -105,8 +106,10 @@ extension SyncEngine {
         let heads = try counting(old.heads, after: before?.body.heads)
         var versions = VersionVector(heads)
         versions[dot.log] = dot.sequence - 1
-        let facts = old.facts.map { fact in
-            Fact(fact.assertion, replaces: fact.replaces.filter { versions.contains($0) })
+        let mayMove = role?.may(.moveContents) == true
+        let facts = old.facts.compactMap { fact -> Fact? in
+            if case .moved(_, let dot, _) = fact.assertion, !mayMove || !versions.contains(dot) { return nil }
+            return Fact(fact.assertion, replaces: fact.replaces.filter { versions.contains($0) })
         }
         let previous = before?.point.hash ?? .zero
         if let known, known.body.previous == previous, known.body.heads == heads { return known }

@@ -100,11 +100,13 @@ extension SyncEngine {
         guard let key = keyring?.current, let members = chain.head, key.epoch == chain.state.epoch else {
             throw .keys(.noWrap)
         }
-        let mayWrite = try ownRole()?.may(.write) == true
+        let role = try ownRole()
+        let takesChanges = takesChanges && notices.isEmpty && role?.may(.write) == true
         return CommitDraft(
             log: logs.own, milliseconds: setup.milliseconds(), label: setup.introduction.label,
             isNeeded: isNeeded,
-            takesChanges: takesChanges && notices.isEmpty && mayWrite,
+            takesChanges: takesChanges,
+            movesContents: takesChanges && role?.may(.moveContents) == true,
             progress: packProgress(),
             introduction: setup.introduction, previous: logs.ownSummary, heads: try logs.heads(),
             notices: notices, key: key, members: members, author: setup.keys.author)

@@ -57,6 +57,17 @@ package protocol LocalReplica: Sendable {
         contentsOf packs: Set<PackID>, writtenIn log: LogID, byteCountMax: Int
     ) async throws(ReplicaError) -> ContentsPutAgain
 
+    /// What contents refer to in packs at the remote, so that sparse ones can be found.
+    func packUse() async throws(ReplicaError) -> [PackID: RemotePackUse]
+    /// Copies what contents refer to in some packs at the remote into new packs; the next commits state the
+    /// new places.
+    ///
+    /// - Parameter byteCountMax: The approximate most bytes to copy.
+    /// - Returns: How many contents the next commits state.
+    func moveContents(
+        from packs: Set<PackID>, byteCountMax: Int
+    ) async throws(ReplicaError) -> Int
+
     /// Whether there are local changes that no commit contains.
     func hasUnsent() async throws(ReplicaError) -> Bool
     /// Copies items to a place outside of the vault, for the user who made them, before they are dropped.

@@ -32,6 +32,8 @@ package struct SyncSetup: Sendable {
     /// Packs that nothing refers to are deleted once they have this many bytes, and are one of so many parts of
     /// all packs.
     package var retiredByteCountMin = 16 << 20, retiredFraction = 8
+    /// The most bytes that move at a time out of sparse and small packs, and how many packs are many small ones.
+    package var movedByteCountMax = 128 << 20, smallPackCountMin = 64
     /// The most logs that are applied: in total, and of one author unless others name them.
     package var logCountMax = TrustLimits.logCountMax, authorLogCountMax = TrustLimits.authorLogCountMax
     /// The most bytes of commits that may wait for others.

@@ -18,6 +18,10 @@ struct KnownPacks: Equatable, Sendable {
     private var repairCount = 0
     /// The last pack that was asked for because the listing lacked it.
     private var turn: RemoteName?
+    /// When this device last moved contents out of packs, in milliseconds.
+    private var movedAt: UInt64 = 0
+    /// The packs that contents were moved out of since the start, until nothing moves for a day.
+    private var left: Set<PackID> = []
     /// When this device last asked who still needs packs, in milliseconds.
     private var askedAt: UInt64 = 0
     /// Packs that this device has deleted last.
@@ -76,6 +80,23 @@ struct KnownPacks: Equatable, Sendable {
 
     /// Records that this device asks who still needs packs.
     mutating func asks(at now: UInt64) { askedAt = now }
+
+    /// Whether to move contents out of packs: not often, as every device applies the moves.
+    func mayMove(at now: UInt64) -> Bool {
+        mayDelete && (now < movedAt || now - movedAt >= Self.shortestPause)
+    }
+
+    /// Packs that contents were moved out of lately: what is still in use of them cannot move.
+    func left(at now: UInt64) -> Set<PackID> {
+        now < movedAt || now - movedAt >= Self.longestPause ? [] : left
+    }
+
+    /// Records that this device moves contents out of packs.
+    mutating func moves(from packs: Set<PackID>, at now: UInt64) {
+        left = left(at: now)
+        movedAt = now
+        left.formUnion(packs)
+    }
 
     /// Records how that has ended.
     mutating func asked(deletedCount: Int) { vainCount = deletedCount > 0 ? 0 : vainCount + 1 }

@@ -138,7 +138,10 @@ extension SyncEngine {
         guard mayRetire || !used.packs.isEmpty else { return }
         let listing = try await listPacks(besides: used.packs)
         let hasLost = try await putContentsAgain(from: listing.missing, scope)
-        if used.isComplete, !hasLost { try await beginRetirement(of: listing) }
+        if used.isComplete, !hasLost, mayRetire, retirements.own == nil {
+            try await beginRetirement(of: listing)
+            if retirements.own == nil { try await moveContents(of: listing, scope) }
+        }
     }
 
     /// Compares the packs at the remote with those in use.
@@ -226,7 +229,7 @@ extension SyncEngine {
     /// Asks who still needs packs that nothing here refers to, if they take much room.
     private func beginRetirement(of listing: PackListing) async throws(SyncError) {
         let now = setup.milliseconds()
-        guard retirements.own == nil, packs.mayAsk(at: now), mayRetire,
+        guard packs.mayAsk(at: now),
             listing.unusedByteCount >= setup.retiredByteCountMin,
             listing.unusedByteCount >= listing.byteCount / setup.retiredFraction
         else { return }
@@ -240,6 +243,35 @@ extension SyncEngine {
         }
         packs.asks(at: now)
         try await ask(Set(listing.unused.shuffled().prefix(CommitNotice.packCountMax)), isSecond: false)
+    }
+
+    /// Moves contents out of sparse and small packs, which then have nothing that this device needs.
+    private func moveContents(of listing: PackListing, _ scope: RoundScope) async throws(SyncError) {
+        // As long as others need the packs that contents moved out of before, moving more only takes room.
+        guard packs.mayMove(at: setup.milliseconds()), setup.movedByteCountMax > 0,
+            listing.unusedByteCount < max(setup.movedByteCountMax, listing.byteCount / setup.retiredFraction)
+        else { return }
+        guard try await !asking({ () async throws(ReplicaError) in try await replica.hasUnsent() }) else {
+            return
+        }
+        let use = try await asking { () async throws(ReplicaError) in try await replica.packUse() }
+        let sparse = listing.sparse(
+            use, besides: packs.left(at: setup.milliseconds()), byteCountMax: setup.movedByteCountMax,
+            smallCountMin: setup.smallPackCountMin)
+        let isWorthIt =
+            sparse.freeByteCount >= setup.retiredByteCountMin
+            && sparse.freeByteCount >= listing.byteCount / setup.retiredFraction
+        guard !sparse.packs.isEmpty, isWorthIt || sparse.hasManySmall else { return }
+        packs.moves(from: sparse.packs, at: setup.milliseconds())
+        publish(.sending)
+        let byteCountMax = setup.movedByteCountMax
+        let count = try await asking { () async throws(ReplicaError) in
+            try await replica.moveContents(from: sparse.packs, byteCountMax: byteCountMax)
+        }
+        DebugLog.log(
+            .info, .sync,
+            "vault \(id: setup.vault.high): \(count) contents leave \(sparse.packs.count) sparse packs")
+        if count > 0 { try await push(scope) }
     }
 
     /// Asks for the second time, or deletes, once every awaited log has answered.

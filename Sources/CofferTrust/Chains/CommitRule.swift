@@ -59,6 +59,11 @@ package enum CommitRefusal: Error, Equatable {
 }
 
 extension TrustChain where State == MemberLedger {
+    /// The role that an identity had after a link; nil if it was not a member then, or had no valid keys.
+    package func role(of identity: IdentityID, after link: UInt64) -> Role? {
+        state.standings[identity, default: []].last { $0.sequence <= link }?.role
+    }
+
     /// Checks whether a commit counts, as far as that depends on its author's right.
     ///
     /// Every device with the same member chain gets the same answer, whenever the commit arrives.

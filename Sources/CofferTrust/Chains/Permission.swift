@@ -28,6 +28,8 @@ package enum Permission: String, Sendable, CaseIterable {
     case recordOwnerKeys = "record rolled keys of other owners"
     /// Announces that the storage was restored from a backup.
     case restore = "announce a restore"
+    /// States that contents lie elsewhere at the remote.
+    case moveContents = "move contents"
     /// Invites and adds owners and admins.
     case addAdmins = "add owners and admins"
     /// Makes a member an owner or an admin, or gives an owner or an admin another role.
@@ -40,7 +42,8 @@ package enum Permission: String, Sendable, CaseIterable {
         switch self {
         case .read, .acknowledge, .rollOwnKeys, .leave: [.owner, .admin, .writer, .reader]
         case .write: [.owner, .admin, .writer]
-        case .addMembers, .changeRoles, .removeMembers, .removeAdmins, .rotate, .recordKeys, .restore:
+        case .addMembers, .changeRoles, .removeMembers, .removeAdmins, .rotate, .recordKeys, .restore,
+            .moveContents:
             [.owner, .admin]
         case .recordOwnerKeys, .addAdmins, .changeAdmins, .removeOwners: [.owner]
         }

@@ -21,11 +21,21 @@ extension Cache {
             var owed: [KeptRow] = []
             if state.tree.isTracking {
                 owed = try state.index.keptRows(.owed ... .owed, after: nil, limit: 1)
+                owed += try state.index.keptRows(.places ... .places, after: nil, limit: 1)
             }
             return (try state.index.makeReader(), owed.isEmpty)
         }
-        let packs = try reader.remotePacks().filter { $0 != .nowhere }
-        return ContentPacks(Set(packs), isComplete: isComplete)
+        var packs = Set(try reader.remotePacks().filter { $0 != .nowhere })
+        // What the next commits state is at the remote already.
+        vault.moves.withLock { for move in $0 { packs.formUnion(move.packs) } }
+        return ContentPacks(packs, isComplete: isComplete)
+    }
+
+    /// What contents refer to in packs at the remote.
+    package func remotePackUse() throws(FileSystemError) -> [PackID: RemotePackUse] {
+        if !vault.isReadOnly, vault.stoppedReason == nil { try vault.commitIndex() }
+        let reader = try vault.reading { state throws(FileSystemError) in try state.index.makeReader() }
+        return try reader.remotePackUse()
     }
 
     /// Fetches all content that is on the remote only, as if it was read.

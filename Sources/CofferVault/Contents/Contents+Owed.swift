@@ -44,6 +44,7 @@ extension Contents {
 extension KeptRow.Key {
     /// The row that says that an item lacks its content.
     static func owed(_ item: ItemID) -> Self { Self(.owed, id: item.bytes) }
+    static func places(_ item: ItemID) -> Self { Self(.places, id: item.bytes) }
 }
 
 extension ContentValue {

@@ -27,6 +27,7 @@ extension IndexFactStore {
         case .content(let id):
             try change(id) { $0.row.content = values }
             for case .content(_, let content?) in values.map(\.assertion) { byteCount += content.bytes.count }
+            for case .moved(_, _, let bytes) in values.map(\.assertion) { byteCount += bytes.count }
         case .place(let id):
             let entry = try cached(id)
             entry.row.places = values

@@ -114,6 +114,7 @@ extension Fact.Assertion {
         switch self {
         case .extendedAttribute(_, let name, let value): 128 + name.count + (value?.count ?? 0)
         case .content(_, let content): 128 + (content?.bytes.count ?? 0)
+        case .moved(_, _, let bytes): 128 + bytes.count
         case .kind(_, .symlink(let target)): 128 + target.count
         default: 128
         }

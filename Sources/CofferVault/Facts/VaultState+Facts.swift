@@ -51,8 +51,11 @@ extension VaultState {
     /// Checks that there is room for the content of a commit.
     mutating func ensureSpace(for commit: FactCommit) throws(FileSystemError) {
         let contents = commit.facts.reduce(0) { sum, fact in
-            guard case .content(_, let content?) = fact.assertion else { return sum }
-            return sum + content.bytes.count
+            switch fact.assertion {
+            case .content(_, let content?): sum + content.bytes.count
+            case .moved(_, _, let bytes): sum + bytes.count
+            default: sum
+            }
         }
         try space.ensure(for: (commit.facts.count + 1) * Self.byteCountPerFact + contents)
     }

@@ -76,8 +76,14 @@ extension Incoming {
     ) throws(FileSystemError) {
         for commit in commits {
             for fact in commit.commit.facts {
-                guard case .content(let item, let content?) = fact.assertion else { continue }
-                try participant.contents.prepare(content, of: item, in: vault)
+                switch fact.assertion {
+                case .content(let item, let content?):
+                    try participant.contents.prepare(content, of: item, in: vault)
+                case .moved(let item, _, let bytes):
+                    let content = Fact.Content(bytes: bytes, size: 0)
+                    try participant.contents.prepare(content, of: item, in: vault)
+                default: break
+                }
             }
         }
     }

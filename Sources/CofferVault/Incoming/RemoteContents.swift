@@ -18,11 +18,14 @@ package final class RemoteContents: ContentPublishing {
     private static let contentByteCountMax: Int64 = 1 << 30
 
     private let deliver: Deliver
-    private let prepared = RankedMutex(Prepared(), rank: .leaf)
+    let prepared = RankedMutex(Prepared(), rank: .leaf)
     /// The items that lack their contents, according to rows; nil until those have been read.
-    private let owed = RankedMutex<Owed?>(nil, rank: .leaf)
+    let owed = RankedMutex<Owed?>(nil, rank: .leaf)
 
-    private struct Owed {
+    /// What is known of contents of which other places are known whose pages have not arrived.
+    let places = RankedMutex(OwedPlaces(), rank: .leaf)
+
+    struct Owed {
         var items: Set<ItemID> = []
         /// The items whose content only a newer Coffer can read.
         var newer: Set<ItemID> = []
@@ -44,7 +47,7 @@ package final class RemoteContents: ContentPublishing {
     }
 
     /// What was visible when a content was found damaged; another try cannot help while it is the same.
-    private struct Look: Equatable {
+    struct Look: Equatable {
         /// The value of `Arrivals.looks` then.
         let number: UInt64
         /// The size of the pack with the root of its pages.
@@ -55,7 +58,7 @@ package final class RemoteContents: ContentPublishing {
     }
 
     /// Contents with pages, by their values, and their total number of extents.
-    private struct Prepared {
+    struct Prepared {
         var contents: [[UInt8]: FetchedContent] = [:]
         var count = 0
     }
@@ -63,7 +66,7 @@ package final class RemoteContents: ContentPublishing {
     /// The number of extents above which a content is put in place in parts, of this size.
     private let partCountMax: Int
     /// How long contents that have not arrived are left alone, in nanoseconds.
-    private let pause: Int64
+    let pause: Int64
 
     /// Creates the contents of a vault whose packs `deliver` uploads.
     package convenience init(_ deliver: @escaping Deliver) {
@@ -145,7 +148,7 @@ package final class RemoteContents: ContentPublishing {
     }
 
     /// The state of a content that could not be fetched.
-    private static func placement(after error: FileSystemError) throws(FileSystemError) -> Placement {
+    static func placement(after error: FileSystemError) throws(FileSystemError) -> Placement {
         switch error {
         case .damaged(let place): .isDamaged(place: place)
         case .notArrived: .hasNotArrived
@@ -180,6 +183,7 @@ package final class RemoteContents: ContentPublishing {
             owed.withLock { $0?.remove(file.id) }
             file.vault.problems.remove(about: .pages(file.vault.id, file.number))
         }
+        if places.withLock({ $0.mayBeThere }) { try state.index.removeKept(.places(file.id)) }
         guard let content else { return try file.clear(&state) }
         let fetched = Self.fetched(content) ?? prepared.withLock { $0.contents[content.bytes] }
         let isNewer = ContentValue.isNewer(content.bytes)
@@ -203,7 +207,7 @@ package final class RemoteContents: ContentPublishing {
     // MARK: Owed contents
 
     /// Whether a row says that an item lacks its content.
-    private func isOwed(_ item: ItemID, _ state: inout VaultState) throws(FileSystemError) -> Bool {
+    func isOwed(_ item: ItemID, _ state: inout VaultState) throws(FileSystemError) -> Bool {
         if let isOwed = owed.withLock({ $0?.items.contains(item) }) { return isOwed }
         var found = Owed()
         var last: KeptRow.Key?
@@ -222,12 +226,17 @@ package final class RemoteContents: ContentPublishing {
 
     /// Whether a content may be waiting to be put in place.
     package var mayOwe: Bool {
-        owed.withLock { owed in owed.map { $0.items.count > $0.newer.count } ?? true }
+        places.withLock { $0.mayBeThere }
+            || owed.withLock { $0.map { $0.items.count > $0.newer.count } ?? true }
     }
 
+    /// Whether a content that this device lacks may be waiting.
+    private var mayLack: Bool { owed.withLock { $0.map { $0.items.count > $0.newer.count } ?? true } }
+
     package func placeArrived(in vault: Vault) throws(FileSystemError) {
+        try setArrivedPlaces(in: vault)
         let known = owed.withLock { $0 }
-        if !mayOwe { return }
+        if !mayLack { return }
         if let known, Clock.monotonic < known.rest { return }
         var left = Owed(rest: Clock.monotonic + pause)
         var last: KeptRow.Key?
@@ -272,7 +281,7 @@ package final class RemoteContents: ContentPublishing {
     }
 
     /// The result of putting a content in place.
-    private enum Placement {
+    enum Placement {
         case done, hasNotArrived, remoteIsSilent
         case isDamaged(place: String)
     }
@@ -367,12 +376,12 @@ package final class RemoteContents: ContentPublishing {
         }
     }
 
-    private static func value(_ content: Fact.Content) -> ContentValue? {
+    static func value(_ content: Fact.Content) -> ContentValue? {
         unsafe try? ContentValue(content.bytes.span.bytes)
     }
 
     /// A content without pages.
-    private static func fetched(_ content: Fact.Content) -> FetchedContent? {
+    static func fetched(_ content: Fact.Content) -> FetchedContent? {
         value(content).flatMap { FetchedContent($0) }
     }
 }

@@ -16,7 +16,9 @@ extension RemoteUpdate {
         for copy in try tree.store.copies(of: change.item) {
             let entry = try tree.store.entry(copy)
             guard let entry else { continue }
-            try update(entry.item, change.attributes.subtracting([.content]), tree, &state)
+            var attributes = change.attributes.subtracting([.content])
+            if let source = entry.copied, !moved.contains(source) { attributes.remove(.place) }
+            try update(entry.item, attributes, tree, &state)
         }
     }
 
@@ -32,6 +34,11 @@ extension RemoteUpdate {
         _ state: inout VaultState
     ) throws(FileSystemError) {
         guard let row = try state.row(id, nil) else { return }
+        if attributes?.isEmpty == true { return }
+        if let attributes, attributes.contains(.place), !attributes.contains(.content) {
+            try move(row, tree, &state)
+            if attributes == [.place] { return }
+        }
         let isDivided = attributes?.contains(.content) != false && isKeptHere(row)
         if row.links == 0 {
             // Its names were set aside.
@@ -68,6 +75,23 @@ extension RemoteUpdate {
         item.row.changed = Clock.fileTime
         state.tree.touch(item, [])
         changedItems.insert(id)
+    }
+
+    /// Records where the bytes of a file's content lie now.
+    private func move(
+        _ row: ItemRow, _ tree: FactTree<IndexFactStore>, _ state: inout VaultState
+    ) throws(FileSystemError) {
+        guard row.links > 0 else {
+            // Its names were set aside.
+            unapplied.insert(row.id)
+            return
+        }
+        guard FileType(mode: row.mode) == .regular, let content = try tree.shownItem(row.id)?.content else {
+            return
+        }
+        let item = try state.tree.item(row.number)
+        let target = ContentTarget(item: item, vault: vault, other: nil)
+        try participant.contents.move(content, of: target, &state)
     }
 
     /// The names of a file as they were last taken, except for those that were set aside.

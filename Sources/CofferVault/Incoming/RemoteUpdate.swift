@@ -54,6 +54,15 @@ final class RemoteUpdate {
     private var order: [EntryID] = []
     private var hasEnded = false
 
+    /// The contents of which the commit states other places.
+    var moved: Set<CopySource> {
+        var moved: Set<CopySource> = []
+        for case .moved(let item, let dot, _) in incoming?.commit.facts.map(\.assertion) ?? [] {
+            moved.insert(CopySource(item: item, dot: dot))
+        }
+        return moved
+    }
+
     init(
         of vault: Vault, by commit: IncomingCommit?, as participant: Participant, isAlone: Bool,
         growths: [ItemID: [Growth]] = [:]

@@ -6,6 +6,8 @@ internal import CofferSystem
 /// New rows of a file that replace old ones, and share the bytes that are already on this device.
 private struct ContentExchange {
     private var here: [NoncePrefix: Held] = [:]
+    /// The bytes of the rows on offer, by the numbers of their extents on the remote.
+    private var offered: [Int64: Int64] = [:]
     private var numbers: [Extent: Int64] = [:]
     /// Places on this device that new rows refer to.
     private(set) var used: Set<ExtentRow.Place> = []
@@ -26,6 +28,7 @@ private struct ContentExchange {
     /// Adds rows whose extents the new content may share.
     mutating func offer(_ rows: [ExtentRow]) {
         for row in rows where row.remote != 0 {
+            offered[row.remote, default: 0] += row.length
             if let known = here[row.prefix], known.row.place == row.place {
                 here[row.prefix]?.ranges.insert(contentsOf: row.offset..<row.end)
             } else if here[row.prefix]?.row.place ?? .remote == .remote {
@@ -42,9 +45,12 @@ private struct ContentExchange {
         if let held = here[row.prefix], case let found = held.row, found.base == row.base,
             found.total == row.total, found.epoch == row.epoch
         {
-            let place = try state.index.remoteExtent(found.remote).place
+            let known = try state.index.remoteExtent(found.remote)
+            let place = known.place
+            // If it lies elsewhere, other files that have it go on naming the old place.
+            let isAlone = known.live <= offered[found.remote] ?? 0
             // The local bytes match this hash: they were hashed when they were fetched or sent.
-            if place.hash == entry.place.hash {
+            if place.hash == entry.place.hash, place == entry.place || isAlone {
                 if place != entry.place { try state.index.moveRemoteExtent(found.remote, to: entry.place) }
                 if held.ranges.isSuperset(of: RangeSet(row.offset..<row.end)) { row.place = found.place }
                 row.remote = found.remote
@@ -156,7 +162,7 @@ extension VaultState {
         return Set(fresh.filter { rows[$0.offset] == $0 }.map(\.offset))
     }
 
-    private mutating func replacePages(
+    mutating func replacePages(
         of item: CachedItem, with content: FetchedContent
     ) throws(FileSystemError) {
         let number = item.row.number
@@ -167,5 +173,62 @@ extension VaultState {
             RemotePageRow(item: number, node: $0.node, plain: $0.plain, reference: $0.reference)
         }
         try replacePages(of: item, new: new[...], left: left[...])
+    }
+}
+
+// Contents whose bytes lie elsewhere on the remote.
+extension VaultState {
+    /// Records where the extents and the pages of a file's content lie now, if it is otherwise the same.
+    ///
+    /// What is on this device stays, and the file's versions take the places along.
+    ///
+    /// - Returns: False if the file has another content; then nothing has changed.
+    mutating func setPlaces(of item: CachedItem, to content: FetchedContent) throws(FileSystemError) -> Bool {
+        let number = item.row.number
+        guard item.type == .regular, item.row.unsent.isDisjoint(with: .content),
+            item.row.size == content.value.size, item.row.origin == content.value.origin
+        else { return false }
+        let rows = try index.extents(of: number, overlapping: 0..<Int64.max)
+        guard rows.count == content.entries.count else { return false }
+        var moves: [Int64: (rows: [ExtentRow], place: SealedPlace)] = [:]
+        for (row, entry) in zip(rows, content.entries) {
+            guard row.remote != 0, row.entry(at: entry.place) == entry else { return false }
+            if moves[row.remote] == nil {
+                let known = try index.remoteExtent(row.remote).place
+                guard known.hash == entry.place.hash else { return false }
+                moves[row.remote] = ([], entry.place)
+            }
+            guard moves[row.remote]?.place == entry.place else { return false }
+            moves[row.remote]?.rows.append(row)
+        }
+        for (remote, move) in moves.sorted(by: { $0.key < $1.key }) {
+            try self.move(remote, of: move.rows, to: move.place)
+        }
+        try replacePages(of: item, with: content)
+        return true
+    }
+
+    /// Records another place of an extent, as far as one file and its versions refer to it.
+    ///
+    /// The contents of other files go on naming the old place, and keep the bytes on this device, as two extents on
+    /// the remote never share them.
+    private mutating func move(
+        _ remote: Int64, of rows: [ExtentRow], to place: SealedPlace
+    ) throws(FileSystemError) {
+        let known = try index.remoteExtent(remote)
+        guard known.place != place, let first = rows.first else { return }
+        let all = rows + (try keptRows(ofExtent: first).filter { $0.remote == remote })
+        let live = all.reduce(0) { $0 + $1.length }
+        if live == known.live { return try index.moveRemoteExtent(remote, to: place) }
+        let number = try index.insertRemoteExtent(place, live: live)
+        for row in all {
+            var moved = row
+            (moved.remote, moved.place) = (number, .remote)
+            try index.remove(row)
+            try index.insert(moved)
+            try dropLocal(row, row.length)
+            if case .pack = row.place { deadByteCount += row.length }
+        }
+        try index.addLive(-live, toRemote: remote)
     }
 }

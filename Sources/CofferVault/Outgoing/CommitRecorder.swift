@@ -9,6 +9,8 @@ package protocol CommitRecorder: AnyObject {
     var isNeeded: Bool { get }
     /// Whether local changes go into commits.
     var takesChanges: Bool { get }
+    /// Whether commits may state that contents lie elsewhere.
+    var movesContents: Bool { get }
 
     /// Checks that the next commit can be recorded, before any of it is made.
     ///

@@ -22,15 +22,17 @@ final class ContentGathering {
 
     /// Adds a page of the tree.
     ///
-    /// - Parameter send: Seals and sends a page that the remote does not have.
+    /// - Parameters:
+    ///   - avoiding: Packs whose pages are sent again.
+    ///   - send: Seals and sends a page that the remote does not have.
     /// - Returns: The page's place on the remote.
     func place(
-        _ page: ContentPage, _ node: ContentNode,
+        _ page: ContentPage, _ node: ContentNode, avoiding packs: Set<PackID> = [],
         send: () throws(FileSystemError) -> PageReference
     ) throws(FileSystemError) -> PageReference {
         let bytes = page.bytes
         let plain = RemoteHash.plainPage(unsafe bytes.span.bytes)
-        if let known = left[node], known.plain == plain {
+        if let known = left[node], known.plain == plain, !packs.contains(known.reference.place.pack) {
             left[node] = nil
             return known.reference
         }

@@ -39,6 +39,13 @@ package protocol ContentPublishing: Sendable {
     func apply(
         _ content: Fact.Content?, to file: ContentTarget, _ state: inout VaultState
     ) throws(FileSystemError)
+
+    /// Records where the bytes of a file's content lie now; the content is the same.
+    ///
+    /// Called as `apply` is. Programs see no change, and what is on this device stays.
+    func move(
+        _ content: Fact.Content, of file: ContentTarget, _ state: inout VaultState
+    ) throws(FileSystemError)
 }
 
 /// A file whose content is replaced, while the vault's lock is held.

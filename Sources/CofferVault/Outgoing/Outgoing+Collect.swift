@@ -40,6 +40,13 @@ extension Outgoing {
         as participant: Participant, _ scope: CollectionScope, _ recorder: any CommitRecorder
     ) throws(FileSystemError) -> FactCommit? {
         guard vault.isTracking else { return nil }
+        if recorder.movesContents {
+            let commit = try vault.changing { state throws(FileSystemError) in
+                try state.index.tracking() == .on
+                    ? try self.commitMoves(as: participant, recorder, &state) : nil
+            }
+            if let commit { return commit }
+        }
         while recorder.takesChanges {
             let changes = try vault.changing { state throws(FileSystemError) -> CollectedChanges? in
                 guard try state.index.tracking() == .on else {
@@ -62,7 +69,7 @@ extension Outgoing {
         }
         guard recorder.isNeeded else { return nil }
         return try vault.changing { state throws(FileSystemError) in
-            try self.commitNothing(as: participant, recorder, &state)
+            try self.commit([], as: participant, recorder, &state)
         }
     }
 
@@ -158,9 +165,10 @@ extension Outgoing {
         return commit
     }
 
-    /// Makes a commit without facts, which only states what was applied.
-    private func commitNothing(
-        as participant: Participant, _ recorder: any CommitRecorder, _ state: inout VaultState
+    /// Makes a commit of facts that no local change brought; without facts, it only states what was applied.
+    func commit(
+        _ facts: [Fact], as participant: Participant, _ recorder: any CommitRecorder,
+        _ state: inout VaultState
     ) throws(FileSystemError) -> FactCommit {
         var tree = try state.factTree(participant.hashKey)
         let versions = tree.store.versions()
@@ -170,7 +178,7 @@ extension Outgoing {
         let clock = Stamp.clock(milliseconds: participant.milliseconds(), after: tree.store.clock())
         let commit = FactCommit(
             stamp: Stamp(clock: clock, dot: dot), versions: versions,
-            label: dot.sequence == 1 ? participant.label : nil, facts: [])
+            label: dot.sequence == 1 ? participant.label : nil, facts: facts)
         let rows = try sealing { () throws(SealingError) in try recorder.record(commit, stateHash: hash) }
         try state.tree.keep(rows)
         _ = try tree.apply(commit)
@@ -180,7 +188,7 @@ extension Outgoing {
 }
 
 /// Runs calls of a commit recorder and turns their errors into the vault's.
-private func sealing<Result>(
+func sealing<Result>(
     _ body: () throws(SealingError) -> Result
 ) throws(FileSystemError) -> Result {
     do throws(SealingError) { return try body() } catch { throw .notSealed(error) }

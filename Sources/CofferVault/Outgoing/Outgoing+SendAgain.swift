@@ -63,7 +63,7 @@ extension Outgoing {
                 else { return false }
                 if row.unsent.contains(.content) { return true }
                 let facts = try state.openFacts()
-                return try facts.values(.content(row.id)).last?.stamp.dot.log == log
+                return try facts.values(.content(row.id)).contents.last?.stamp.dot.log == log
             }
         }
     }

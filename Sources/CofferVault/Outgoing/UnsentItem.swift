@@ -38,6 +38,7 @@ extension ItemTree {
             if unsent.content != nil {
                 // Missing parts of an older content will not be fetched any more.
                 try index.removeKept(KeptRow.Key.owed(item.row.id))
+                try index.removeKept(KeptRow.Key.places(item.row.id))
             }
             if item.row.unsent.isEmpty { busy[item.row.number] = nil }
         }

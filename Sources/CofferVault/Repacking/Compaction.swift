@@ -69,7 +69,9 @@ extension Repacking {
             for row in rows {
                 place = row.offset
                 let joins = run.last.map { $0.end == row.offset } ?? true
-                let isSmall = row.length < Compaction.smallByteCount && row.place != .remote
+                // What a commit states stays as it is: the index says which packs at the remote it needs.
+                let isSmall =
+                    row.length < Compaction.smallByteCount && row.place != .remote && row.remote == 0
                 if isSmall { small += 1 }
                 let length = run.reduce(row.length) { $0 + $1.length }
                 if !joins || !isSmall || length > Int64(ExtentLayout.byteCountMax) {

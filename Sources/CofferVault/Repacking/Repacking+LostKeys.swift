@@ -45,13 +45,15 @@ extension Repacking {
             }
             if rows.count < Self.batchCount { break }
         }
-        guard isChanged else { return }
-        // Its pages may be sealed with such keys, too.
+        // Its pages may be sealed with such keys, too, even if it was moved and nothing else.
         try vault.changing { state throws(FileSystemError) in
             guard try state.tree.row(number) != nil else { return }
+            let pages = try state.index.pages(of: number)
+            let hasLostPages = isFetching && pages.contains { keys.mayBeLost($0.reference.epoch) }
+            guard isChanged || hasLostPages else { return }
             let item = try state.tree.item(number)
             try state.forgetPages(of: item)
-            state.tree.touch(item, [])
+            state.tree.touch(item, hasLostPages ? .content : [])
         }
     }
 

@@ -10,6 +10,7 @@ final class PlainRecorder: CommitRecorder {
     static let kind = KeptRow.Kind.outgoing
     let isNeeded: Bool
     let takesChanges = true
+    let movesContents = true
 
     init(isNeeded: Bool = false) { self.isNeeded = isNeeded }
 

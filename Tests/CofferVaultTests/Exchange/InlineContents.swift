@@ -53,6 +53,10 @@ struct InlineContents: ContentPublishing {
         try file.replace(with: content?.bytes ?? [], &state)
     }
 
+    func move(
+        _ content: Fact.Content, of file: ContentTarget, _ state: inout VaultState
+    ) throws(FileSystemError) {}
+
     /// Whether a file has a content.
     static func compare(
         _ number: Int64, _ content: Fact.Content?, in vault: Vault

@@ -224,6 +224,9 @@ import CofferStore
             func apply(
                 _ content: Fact.Content?, to file: ContentTarget, _ state: inout VaultState
             ) throws(FileSystemError) {}
+            func move(
+                _ content: Fact.Content, of file: ContentTarget, _ state: inout VaultState
+            ) throws(FileSystemError) {}
         }
         let device = try ExchangeDevice.make(1)[0]
         var participant = device.participant
@@ -277,7 +280,7 @@ import CofferStore
     @Test func aRefusedCommitChangesNothing() throws {
         /// Refuses the commit before or after it is made.
         final class Refusing: CommitRecorder {
-            let isNeeded = false, takesChanges = true
+            let isNeeded = false, takesChanges = true, movesContents = true
             func check(_ versions: VersionVector) throws(SealingError) { throw .otherVersions }
             func record(_ commit: FactCommit, stateHash: StateHash) throws(SealingError) -> [KeptChange] {
                 []
@@ -304,6 +307,7 @@ import CofferStore
 private final class BusyRecorder: CommitRecorder {
     let isNeeded = false
     let takesChanges = true
+    let movesContents = true
     private let body: () throws -> Void
     private(set) var result = false
 
