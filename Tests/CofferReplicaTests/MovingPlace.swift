@@ -94,6 +94,20 @@ extension MovingPlace {
         try await ReplicaDevice.meet(devices)
     }
 
+    /// A file with a tree of pages, and others in the same packs.
+    func writeLarge() async throws {
+        let owner = devices[0]
+        try await onThread {
+            try owner.write(Self.bytes(1, 60_000), to: "large")
+            for part in 0..<40 {
+                try owner.put(Self.bytes(UInt64(part), 5000), to: "large", at: Int64(part) * 70_000)
+            }
+            for number in 0..<30 {
+                try owner.write(Self.bytes(50 + UInt64(number), 50_000), to: "\(number)")
+            }
+        }
+    }
+
     /// Makes a file that shares the extents of another one.
     static func clone(_ name: String, as copy: String, on device: ReplicaDevice) throws {
         try device.write("", to: copy)

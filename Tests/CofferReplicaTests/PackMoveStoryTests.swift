@@ -122,32 +122,41 @@ import CofferStore
     /// Whatever devices do, and in whichever order they sync: all contents stay readable from the remote alone.
     @Test(arguments: Seeds.first(6))
     func nothingThatIsNeededGoes(seed: UInt64) async throws {
-        var random = SplitMix64(seed: seed)
         let place = try await MovingPlace(3)
-        let devices = place.devices
-        var programs = devices.map { RandomProgram(seed: random.next(), on: $0) }
-        for step in 0..<200 {
-            let number = random.below(devices.count)
-            let device = devices[number]
-            switch random.below(10) {
-            case 0: await device.engine.looksSoon()
-            case 1...4:
-                if random.oneIn(2) { await devices[0].engine.looksSoon() }
-                _ = try await device.round()
-            case 5: try await onThread { _ = try device.vault.cache.evict(to: 0) }
-            default:
-                let program = programs[number]
-                programs[number] = try await onThread {
-                    var program = program
-                    try program.act()
-                    return program
-                }
-            }
-            guard step % 40 == 39 else { continue }
+        try await RandomProgram.play(200, on: place.devices, seed: seed) {
+            await $0.engine.looksSoon()
+        } check: { step in
             try await place.rest()
             try await place.expectReadable(nil, "seed \(seed), step \(step)")
         }
-        let moved = try await devices[0].engine.allMoves()
+        let moved = try await place.devices[0].engine.allMoves()
         #expect(moved > 0, "seed \(seed)")
+    }
+
+    /// Ten times as much was written as there is: at rest, the remote has little more than what is in use.
+    @Test func theRemoteStaysSmall() async throws {
+        let place = try await MovingPlace(2)
+        var random = SplitMix64(seed: 1)
+        let (files, byteCount) = (40, 30_000)
+        var written = 0
+        while written < 10 * files * byteCount {
+            for device in place.devices {
+                let names = (0..<10).map { _ in random.below(files) }
+                let seed = random.next()
+                try await onThread {
+                    for name in names {
+                        try device.write(MovingPlace.bytes(seed ^ UInt64(name), byteCount), to: "\(name)")
+                    }
+                }
+                written += names.count * byteCount
+                try await ReplicaDevice.meet(place.devices)
+            }
+            await place.devices[0].engine.looksSoon()
+        }
+        try await place.rest()
+        let used = try await place.devices[0].replica.packUse().values.reduce(0) { $0 + $1.byteCount }
+        #expect(used >= files * byteCount * 9 / 10)
+        #expect(place.byteCount <= used * 135 / 100, "\(place.byteCount) of \(used) bytes")
+        try await place.expectReadable()
     }
 }

@@ -159,15 +159,7 @@ import CofferStore
     @Test func aContentWithPagesMoves() async throws {
         let place = try await MovingPlace(2)
         let owner = place.devices[0]
-        try await onThread {
-            try owner.write(MovingPlace.bytes(1, 60_000), to: "large")
-            for part in 0..<40 {
-                try owner.put(MovingPlace.bytes(UInt64(part), 5000), to: "large", at: Int64(part) * 70_000)
-            }
-            for number in 0..<30 {
-                try owner.write(MovingPlace.bytes(50 + UInt64(number), 50_000), to: "\(number)")
-            }
-        }
+        try await place.writeLarge()
         try await ReplicaDevice.meet(place.devices)
         try await onThread { for number in 0..<30 { try owner.write("short", to: "\(number)") } }
         let sparse = try #require(place.largest)
@@ -186,15 +178,7 @@ import CofferStore
         let member = try ReplicaDevice(1, in: place.world.at(connection), retiresAll: true, moves: true)
         let all = [owner, member]
         try await ReplicaDevice.meet(all)
-        try await onThread {
-            try owner.write(MovingPlace.bytes(1, 60_000), to: "large")
-            for part in 0..<40 {
-                try owner.put(MovingPlace.bytes(UInt64(part), 5000), to: "large", at: Int64(part) * 70_000)
-            }
-            for number in 0..<30 {
-                try owner.write(MovingPlace.bytes(50 + UInt64(number), 50_000), to: "\(number)")
-            }
-        }
+        try await place.writeLarge()
         try await ReplicaDevice.meet(all)
         try await onThread {
             for number in 0..<30 { try owner.write("short", to: "\(number)") }

@@ -15,6 +15,41 @@ struct RandomProgram {
         self.device = device
     }
 
+    /// This program after one operation, on a thread of its own.
+    func acted() async throws -> RandomProgram {
+        try await onThread {
+            var program = self
+            try program.act()
+            return program
+        }
+    }
+
+    /// Has devices act, sync, look at their packs, and drop what the remote has, in a random order.
+    ///
+    /// - Parameters:
+    ///   - look: Makes the next round of a device look at the packs.
+    ///   - check: Called after each 40 steps.
+    static func play(
+        _ steps: Int, on devices: [ReplicaDevice], seed: UInt64, look: (ReplicaDevice) async -> Void,
+        check: (Int) async throws -> Void
+    ) async throws {
+        var random = SplitMix64(seed: seed)
+        var programs = devices.map { RandomProgram(seed: random.next(), on: $0) }
+        for step in 0..<steps {
+            let number = random.below(devices.count)
+            let device = devices[number]
+            switch random.below(10) {
+            case 0: await look(device)
+            case 1...4:
+                if random.oneIn(2) { await look(devices[0]) }
+                _ = try await device.round()
+            case 5: try await onThread { _ = try device.vault.cache.evict(to: 0) }
+            default: programs[number] = try await programs[number].acted()
+            }
+            if step % 40 == 39 { try await check(step) }
+        }
+    }
+
     /// Makes one operation, which may fail as it does for programs.
     mutating func act() throws {
         do {

@@ -61,12 +61,7 @@ import CofferVault
             case 4: _ = try await other.round()
             case let kind:
                 let number = kind == 5 ? 1 : 0
-                let program = programs[number]
-                programs[number] = try await onThread {
-                    var program = program
-                    try program.act()
-                    return program
-                }
+                programs[number] = try await programs[number].acted()
             }
         }
         disk.observe(nil)

@@ -265,30 +265,13 @@ import CofferClient
     /// Whatever devices do, and in whichever order they sync: all contents stay readable everywhere.
     @Test(arguments: Seeds.first(6))
     func nothingThatIsNeededGoes(seed: UInt64) async throws {
-        var random = SplitMix64(seed: seed)
         let remote = MemoryRemote()
         let world = try await ReplicaWorld.make(remote)
         let devices = try Self.devices(3, world)
         try await ReplicaDevice.meet(devices)
-        var programs = devices.map { RandomProgram(seed: random.next(), on: $0) }
-        for step in 0..<160 {
-            let number = random.below(devices.count)
-            let device = devices[number]
-            switch random.below(10) {
-            case 0: await device.engine.lookedLongAgo()
-            case 1...4:
-                if random.oneIn(2) { await devices[0].engine.lookedLongAgo() }
-                _ = try await device.round()
-            case 5: try await onThread { _ = try device.vault.cache.evict(to: 0) }
-            default:
-                let program = programs[number]
-                programs[number] = try await onThread {
-                    var program = program
-                    try program.act()
-                    return program
-                }
-            }
-            guard step % 40 == 39 else { continue }
+        try await RandomProgram.play(160, on: devices, seed: seed) {
+            await $0.engine.lookedLongAgo()
+        } check: { _ in
             try await Self.meetOften(devices)
             let left = Self.packs(world, remote)
             #expect(left == (try await Self.used(devices[0])), "seed \(seed)")

@@ -71,12 +71,7 @@ import CofferVault
                 let isDone = (try? await device.round()) != nil
                 (rounds, failures) = isDone ? (rounds + 1, failures) : (rounds, failures + 1)
             default:
-                let program = programs[number]
-                programs[number] = try await onThread {
-                    var program = program
-                    try program.act()
-                    return program
-                }
+                programs[number] = try await programs[number].acted()
             }
         }
         // Otherwise nothing was tested.

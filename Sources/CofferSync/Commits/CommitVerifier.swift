@@ -91,9 +91,9 @@ package struct CommitVerifier: Sendable {
         }
         guard commit.writes == seal.writes else { throw .wrongClaim }
         guard commit.heads[dot.log] == nil else { throw .namesOwnLog }
-        let role = chain.role(of: seal.author, after: seal.members.sequence)
-        guard role?.may(.moveContents) == true || !commit.facts.contains(where: \.isMove) else {
-            throw .right(.missingRight(.moveContents))
+        if commit.facts.contains(where: \.isMove) {
+            let role = chain.role(of: seal.author, after: seal.members.sequence)
+            guard role?.may(.moveContents) == true else { throw .right(.missingRight(.moveContents)) }
         }
         let hash = CommitHash(record.hash(as: .commit))
         return VerifiedCommit(

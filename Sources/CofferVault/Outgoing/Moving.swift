@@ -35,7 +35,7 @@ final class Moving {
     private let packs: Set<PackID>
     private let deliver: Sending.Deliver
     private var extents: RemotePackBuilder?
-    private var pages: RemotePackBuilder?
+    private var pages = PagePacking()
     private var underWay: [Sending.Delivery] = []
     private var places: [SealedPlace: SealedPlace] = [:]
     private var fetched: [(pack: PackID, bytes: BufferPart)] = []
@@ -99,8 +99,8 @@ final class Moving {
     /// - Returns: The contents whose new places are on the remote.
     func finish() throws(FileSystemError) -> [ContentMove] {
         if moves.isEmpty { return [] }
-        try begin(&extents)
-        try begin(&pages)
+        try deliverExtents()
+        if let full = pages.finish() { try begin(full) }
         while !underWay.isEmpty { try awaitFirst() }
         return moves
     }
@@ -131,36 +131,39 @@ final class Moving {
     private func place(of row: ExtentRow, _ remote: SealedPlace) throws(FileSystemError) -> SealedPlace {
         guard packs.contains(remote.pack) else { return remote }
         if let place = places[remote] { return place }
-        let sealed = try sealed(row, remote)
-        let (total, hashes) = (Int(row.total), unsafe LeafHashes(of: sealed.span.bytes))
+        let (sealed, hashes) = try sealed(row, remote)
+        let total = Int(row.total)
         let room = ExtentLayout.remoteByteCount(total)
-        if extents?.hasRoom(for: room) == false { try begin(&extents) }
-        if extents == nil { extents = newPack() }
-        guard let id = extents?.id, let position = extents?.reserve(room) else { throw .stale }
-        extents?.buffer.copy(unsafe sealed.span.bytes, to: position)
+        if extents?.hasRoom(for: room) == false { try deliverExtents() }
+        var pack = extents ?? RemotePackBuilder(of: vault)
+        let position = pack.reserve(room)
+        pack.buffer.copy(unsafe sealed.span.bytes, to: position)
         if ExtentLayout.leafHashesByteCount(total) > 0 {
-            extents?.buffer.copy(unsafe hashes.bytes.span.bytes, to: position + sealed.count)
+            pack.buffer.copy(unsafe hashes.bytes.span.bytes, to: position + sealed.count)
         }
+        extents = pack
         byteCount += room
-        let place = SealedPlace(pack: id, position: UInt32(position), hash: remote.hash)
+        let place = SealedPlace(pack: pack.id, position: UInt32(position), hash: remote.hash)
         places[remote] = place
         return place
     }
 
-    /// The bytes of an extent, which have the right hash: from this device, otherwise from the remote.
-    private func sealed(_ row: ExtentRow, _ remote: SealedPlace) throws(FileSystemError) -> [UInt8] {
+    /// The bytes of an extent, which have the right hash, and the hashes of its leaves.
+    private func sealed(
+        _ row: ExtentRow, _ remote: SealedPlace
+    ) throws(FileSystemError) -> (bytes: [UInt8], hashes: LeafHashes) {
         let count = ExtentLayout.sealedByteCount(Int(row.total))
         // Blocks to which nothing refers may be gone from here, and local bytes may be damaged.
-        if let bytes = try? local(row, count), isRight(bytes, remote) { return bytes }
+        if let bytes = try? local(row, count) {
+            let hashes = unsafe LeafHashes(of: bytes.span.bytes)
+            if hashes.root == remote.hash { return (bytes, hashes) }
+        }
         let bytes = try fetch(remote, count)
-        guard isRight(bytes, remote) else {
+        let hashes = unsafe LeafHashes(of: bytes.span.bytes)
+        guard hashes.root == remote.hash else {
             throw .damaged(place: "an extent at byte \(remote.position) of remote pack \(remote.pack)")
         }
-        return bytes
-    }
-
-    private func isRight(_ bytes: [UInt8], _ remote: SealedPlace) -> Bool {
-        unsafe LeafHashes(of: bytes.span.bytes).root == remote.hash
+        return (bytes, hashes)
     }
 
     private func local(_ row: ExtentRow, _ count: Int) throws(FileSystemError) -> [UInt8]? {
@@ -196,25 +199,20 @@ final class Moving {
     private func send(
         _ page: ContentPage, _ node: ContentNode, _ origin: ItemID
     ) throws(FileSystemError) -> PageReference {
-        let keys = vault.keys
-        guard let sealed = keys.seal(page: page, node, of: origin) else {
-            throw .damaged(place: "the keyring")
+        try pages.add(page, node, of: origin, with: vault.keys) {
+            RemotePackBuilder(of: vault)
+        } deliver: { pack throws(FileSystemError) in
+            try begin(pack)
         }
-        if pages?.hasRoom(for: sealed.count) == false { try begin(&pages) }
-        if pages == nil { pages = newPack() }
-        let bytes = unsafe sealed.span.bytes
-        guard let place = pages?.append(bytes, hash: RemoteHash.page(bytes)) else { throw .stale }
-        return PageReference(place: place, length: UInt32(sealed.count), epoch: keys.current)
     }
 
-    private func newPack() -> RemotePackBuilder {
-        RemotePackBuilder(
-            vault: vault.id, id: .random(), in: AlignedBuffer(forSealed: RemotePackBuilder.bufferByteCount))
+    private func deliverExtents() throws(FileSystemError) {
+        guard let full = extents?.finish() else { return }
+        extents = nil
+        try begin(full)
     }
 
-    private func begin(_ builder: inout RemotePackBuilder?) throws(FileSystemError) {
-        guard let pack = builder?.finish() else { return }
-        builder = nil
+    private func begin(_ pack: RemotePack) throws(FileSystemError) {
         while underWay.count >= Self.underWayMax { try awaitFirst() }
         underWay.append(deliver(pack))
     }

@@ -32,8 +32,7 @@ package final class Sending {
     private let reader: ContentReader
     private let deliver: Deliver
     private var extents: RemotePackBuilder?
-    /// Pages are placed next to each other, so that a few fetches read a whole tree.
-    private var pages: RemotePackBuilder?
+    private var pages = PagePacking()
     /// Extents that have a place in the pack being built, and are not in it yet.
     private var waiting: [PackFilling.Extent] = []
     /// Extents in the pack being built.
@@ -211,22 +210,14 @@ package final class Sending {
     private func send(
         _ page: ContentPage, _ node: ContentNode, _ origin: ItemID
     ) throws(FileSystemError) -> PageReference {
-        let keys = vault.keys
-        guard let sealed = keys.seal(page: page, node, of: origin) else {
-            throw .damaged(place: "the keyring")
+        try pages.add(page, node, of: origin, with: vault.keys) {
+            newPack()
+        } deliver: { pack throws(FileSystemError) in
+            try begin(pack, [])
         }
-        if pages?.hasRoom(for: sealed.count) == false { try deliverPages() }
-        if pages == nil { pages = newPack() }
-        let bytes = unsafe sealed.span.bytes
-        guard let place = pages?.append(bytes, hash: RemoteHash.page(bytes)) else { throw .stale }
-        return PageReference(place: place, length: UInt32(sealed.count), epoch: keys.current)
     }
 
-    private func newPack() -> RemotePackBuilder {
-        RemotePackBuilder(
-            vault: vault.id, id: .random(),
-            in: free.popLast() ?? AlignedBuffer(forSealed: RemotePackBuilder.bufferByteCount))
-    }
+    private func newPack() -> RemotePackBuilder { RemotePackBuilder(of: vault, in: free.popLast()) }
 
     private func deliverExtents() throws(FileSystemError) {
         try fill()
@@ -237,9 +228,7 @@ package final class Sending {
     }
 
     private func deliverPages() throws(FileSystemError) {
-        guard let full = pages?.finish() else { return }
-        pages = nil
-        try begin(full, [])
+        if let full = pages.finish() { try begin(full, []) }
     }
 
     private func begin(_ pack: RemotePack, _ extents: [SentExtent]) throws(FileSystemError) {
