@@ -65,11 +65,11 @@ struct DiffCommand: ParsableCommand {
 
     @OptionGroup var profile: ProfileOptions
 
-    @Option(help: PastTime.help)
-    var from: PastTime
+    @Option(help: PastTimeArgument.help)
+    var from: PastTimeArgument
 
     @Option(help: "The same, of the later state.")
-    var to: PastTime?
+    var to: PastTimeArgument?
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -120,8 +120,8 @@ struct RestoreCommand: ParsableCommand {
 
     @OptionGroup var profile: ProfileOptions
 
-    @Option(help: PastTime.help)
-    var at: PastTime
+    @Option(help: PastTimeArgument.help)
+    var at: PastTimeArgument
 
     @Flag(help: "Also remove items that were not there then.")
     var exact = false
