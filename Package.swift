@@ -194,7 +194,7 @@ let package = Package(
             "CofferFUSETests",
             [
                 "CCofferSystem", "CofferSystem", "CofferFormat", "CofferCrypto", "CofferFacts", "CofferStore",
-                "CofferVault", "CofferFUSE", "CofferTestSupport",
+                "CofferVault", "CofferFUSE", "CofferTestSupport", "CFilesystemCalls",
             ]),
         tests(
             "CofferSyncTests",

@@ -51,6 +51,12 @@ final class FailedWrites: Sendable {
         }
     }
 
+    /// Notes that a write was refused of which nothing is missing.
+    func noteRefusal() {
+        isNew.store(true, ordering: .relaxed)
+        additions.add(1, ordering: .relaxed)
+    }
+
     /// How many writes have failed so far.
     var count: Int { additions.load(ordering: .relaxed) }
 

@@ -10,10 +10,15 @@ struct FileSystem: Sendable {
     let root: any VaultDirectory
     /// Whether the mount option noatime or nodiratime keeps access times unchanged.
     let keepsAccessTimes: Bool
+    /// The past states that programs look at.
+    let past: PastTrees
 
     /// The vault of a node.
+    ///
+    /// - Throws: `.readOnly` for a node of the past, so that whatever would change it is refused.
     func vault(_ node: Node) throws(FileSystemError) -> Vault {
         guard !node.isRoot else { throw .notPermitted }
+        if isPast(node) { throw .readOnly }
         guard let mounted = root.vault(slot: node.slot) else { throw .stale }
         return mounted.vault
     }
@@ -29,7 +34,8 @@ struct FileSystem: Sendable {
     }
 
     func attributes(of node: Node) throws(FileSystemError) -> Attributes {
-        node.isRoot ? rootAttributes : try vault(node).attributes(of: node.item)
+        if isPast(node) { return try past.attributes(of: node) }
+        return node.isRoot ? rootAttributes : try vault(node).attributes(of: node.item)
     }
 
     func lookup(_ name: [UInt8], in parent: Node) throws(FileSystemError) -> (Node, Attributes) {
@@ -39,8 +45,15 @@ struct FileSystem: Sendable {
             guard let mounted = root.vault(named: name) else { throw .notFound }
             return (vaultNode(mounted), try mounted.vault.attributes(of: Vault.rootNumber))
         }
+        if isPast(parent) { return try past.lookup(name, in: parent) }
         if name == [46, 46], parent.item == Vault.rootNumber { return (.root, rootAttributes) }
-        let attributes = try vault(parent).lookup(name, in: parent.item)
+        let attributes: Attributes
+        do throws(FileSystemError) {
+            attributes = try vault(parent).lookup(name, in: parent.item)
+        } catch {
+            guard case .notFound = error, let hidden = try hidden(name, in: parent) else { throw error }
+            return hidden
+        }
         return (Node(slot: parent.slot, item: attributes.number), attributes)
     }
 
@@ -63,8 +76,9 @@ struct FileSystem: Sendable {
 
     func link(_ node: Node, as name: [UInt8], in parent: Node) throws(FileSystemError) -> Attributes {
         if parent.isRoot { throw .notPermitted }
+        let vault = try vault(parent)
         guard node.slot == parent.slot else { throw .crossVault }
-        return try vault(node).link(node.item, as: name, in: parent.item)
+        return try vault.link(node.item, as: name, in: parent.item)
     }
 
     /// - Returns: The number of an item that this left without a name.
@@ -76,7 +90,9 @@ struct FileSystem: Sendable {
 
     func removeDirectory(_ name: [UInt8], in parent: Node) throws(FileSystemError) {
         if parent.isRoot { return try root.removeEmptyVault(named: name) }
-        try vault(parent).removeDirectory(name, in: parent.item)
+        try changing(name, in: parent) { () throws(FileSystemError) in
+            _ = try vault(parent).removeDirectory(name, in: parent.item)
+        }
     }
 
     /// - Returns: The number of an item that this left without a name.
@@ -85,7 +101,10 @@ struct FileSystem: Sendable {
     ) throws(FileSystemError) -> Int64? {
         guard parent.slot == newParent.slot else { throw .crossVault }
         if !parent.isRoot {
-            return try vault(parent).rename(name, in: parent.item, to: newName, in: newParent.item, mode)
+            if isPast(newParent) { throw .readOnly }
+            return try changing(name, in: parent) { () throws(FileSystemError) in
+                try vault(parent).rename(name, in: parent.item, to: newName, in: newParent.item, mode)
+            }
         }
         if mode == .exchange { throw .notSupported }
         if root.vault(named: newName) != nil, name != newName { throw .alreadyExists }
@@ -98,6 +117,7 @@ struct FileSystem: Sendable {
         _ node: Node, after cookie: Int64, limit: Int, attributes: Bool
     ) throws(FileSystemError) -> [(entry: Vault.Entry, node: Node)] {
         if node.isRoot { return try readRoot(after: cookie, attributes: attributes) }
+        if isPast(node) { return try past.readDirectory(node, after: cookie, limit: limit) }
         let entries = try vault(node).readDirectory(
             node.item, after: cookie, limit: limit, attributes: attributes)
         return entries.map { entry in
@@ -108,7 +128,7 @@ struct FileSystem: Sendable {
 
     /// The cookie that the next new entry of a directory gets, or a greater one.
     func nextCookie(in node: Node) throws(FileSystemError) -> Int64 {
-        node.isRoot ? .max : try vault(node).nextCookie
+        node.isRoot || isPast(node) ? .max : try vault(node).nextCookie
     }
 
     /// The cookies of the root's entries, after 1 and 2 for "." and "..", are the slots plus 2.

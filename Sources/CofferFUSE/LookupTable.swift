@@ -13,6 +13,9 @@ final class LookupTable: Sendable {
         var known = 0
     }
 
+    /// The nodes of past states among them.
+    let past = PastNodeCounts()
+
     private struct State {
         var chunks: [UInt64: Chunk] = [:]
         /// The excess of counts over a byte.
@@ -24,7 +27,7 @@ final class LookupTable: Sendable {
             return count < UInt8.max ? UInt64(count) : UInt64(count) + (more[number] ?? 0)
         }
 
-        mutating func set(_ count: UInt64, of number: UInt64, from old: UInt64) {
+        mutating func set(_ count: UInt64, of number: UInt64, from old: UInt64, _ past: PastNodeCounts) {
             let key = number / UInt64(chunkCount)
             if count > 0 || old > 0 {
                 chunks[key, default: Chunk()].counts[Int(number % UInt64(chunkCount))] = UInt8(
@@ -34,6 +37,8 @@ final class LookupTable: Sendable {
                 more[number] = count > UInt8.max ? count - UInt64(UInt8.max) : nil
             }
             guard (count == 0) != (old == 0) else { return }
+            let node = Node(number: number)
+            if node.slot >= Node.firstPastSlot { past.note(node.slot, isKnown: count > 0) }
             chunks[key]?.known += count == 0 ? -1 : 1
             if chunks[key]?.known == 0 { chunks[key] = nil }
         }
@@ -67,13 +72,13 @@ final class LookupTable: Sendable {
 
     /// Takes over the counts of another process.
     func restore(_ counts: [UInt64: UInt64]) {
-        for (number, count) in counts { state.withLock { $0.set(count, of: number, from: 0) } }
+        for (number, count) in counts { state.withLock { $0.set(count, of: number, from: 0, past) } }
     }
 
     func add(_ node: Node) {
         state.withLock { state in
             let count = state.count(of: node.number)
-            state.set(count + 1, of: node.number, from: count)
+            state.set(count + 1, of: node.number, from: count, past)
         }
     }
 
@@ -82,7 +87,7 @@ final class LookupTable: Sendable {
         state.withLock { state in
             let known = state.count(of: node.number)
             let rest = known - min(count, known)
-            state.set(rest, of: node.number, from: known)
+            state.set(rest, of: node.number, from: known, past)
             return rest == 0
         }
     }

@@ -1,7 +1,8 @@
 /// A node as the kernel numbers it; programs see the same number as the inode number.
 ///
 /// The upper 16 bits are the vault's slot in the profile, the lower 48 bits the item's number in the vault.
-/// The root of the mount is 1, in slot 0. So a number keeps its meaning after a remount.
+/// The root of the mount is 1, in slot 0. So a number keeps its meaning after a remount, but for nodes of the past
+/// (`Node+Past`).
 package struct Node: Hashable, Sendable {
     /// The root of the mount.
     package static let root = Node(slot: 0, item: 1)

@@ -63,6 +63,9 @@ extension Operations {
     ) {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
+        if session.fileSystem.isPast(node) {
+            return unsafe session.readPast(node, at: Int64(offset), count: size, HeldRequest(request))
+        }
         let buffer = session.buffer
         var result: Result<Int?, FileSystemError> = .success(nil)
         // A read that would wait for a page is left, like others that wait, to a thread of the vault.
@@ -99,6 +102,11 @@ extension Operations {
         let range = Int64(offset)..<Int64(offset) + Int64(size)
         // Nobody waits for the answer: the program takes the bytes for written.
         let isCached = unsafe file?.pointee.writepage == 1
+        if session.fileSystem.isPast(node) {
+            session.notePastChange(node)
+            unsafe Reply(request)?.failure(.readOnly)
+            return
+        }
         @Sendable func write(_ bytes: RawSpan, _ reply: consuming Reply) {
             reply.answer({ () throws(FileSystemError) in
                 do throws(FileSystemError) {
@@ -145,6 +153,8 @@ extension Operations {
         guard let session = unsafe session(request) else { return }
         let fileSystem = session.fileSystem
         let node = Node(number: number)
+        // There is nothing to store.
+        if fileSystem.isPast(node) { return unsafe Reply(request)?.code(0) ?? () }
         let vault: Vault?
         do throws(FileSystemError) {
             vault = node.isRoot ? nil : try fileSystem.vault(node)
@@ -177,6 +187,10 @@ extension Operations {
         let zeroRange: Int32 = 16
         let caller = unsafe caller(request)
         unsafe Reply(request)?.confirm { () throws(FileSystemError) in
+            if session.fileSystem.isPast(node) {
+                session.notePastChange(node)
+                throw .readOnly
+            }
             let allocation: Contents.Allocation
             switch mode {
             case 0: allocation = .reserve(keepsSize: false)
@@ -221,6 +235,10 @@ extension Operations {
         let (from, to) = (Node(number: source), Node(number: target))
         let caller = unsafe caller(request)
         unsafe Reply(request)?.answer({ () throws(FileSystemError) in
+            if session.fileSystem.isPast(to) {
+                session.notePastChange(to)
+                throw .readOnly
+            }
             guard flags == 0 else { throw .invalidArgument }
             guard from.slot == to.slot else { throw .crossVault }
             let copied = try session.fileSystem.vault(from).contents.copy(

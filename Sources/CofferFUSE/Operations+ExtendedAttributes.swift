@@ -48,7 +48,7 @@ extension Operations {
         unsafe session.perform(HeldRequest(request)) { reply in
             reply.answer({ () throws(FileSystemError) in
                 if node.isRoot { throw .attributeNotFound }
-                return try session.fileSystem.vault(node).extendedAttribute(name, of: node.item)
+                return try session.fileSystem.extendedAttribute(name, of: node)
             }) { reply, value in give(value, size, reply) }
         }
     }
@@ -59,7 +59,7 @@ extension Operations {
         unsafe session.perform(HeldRequest(request)) { reply in
             reply.answer({ () throws(FileSystemError) -> [[UInt8]] in
                 if node.isRoot { return [] }
-                return try session.fileSystem.vault(node).extendedAttributeNames(of: node.item)
+                return try session.fileSystem.extendedAttributeNames(of: node)
             }) { reply, names in give(names.flatMap { $0 + [0] }, size, reply) }
         }
     }

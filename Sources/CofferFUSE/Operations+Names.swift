@@ -10,13 +10,21 @@ extension Operations {
         guard let session = unsafe session(request) else { return }
         let name = unsafe self.name(name)
         let parent = Node(number: parent)
+        if parent.isHistory { return unsafe session.lookUpState(name, in: parent, HeldRequest(request)) }
         unsafe session.perform(HeldRequest(request)) { reply in
+            let found: (node: Node, attributes: Attributes)
             do throws(FileSystemError) {
-                let (node, attributes) = try session.fileSystem.lookup(name, in: parent)
-                reply.entry(attributes, of: node, session.lookups)
+                found = try session.fileSystem.lookup(name, in: parent)
             } catch {
-                if case .notFound = error { reply.noEntry() } else { reply.failure(error) }
+                guard case .notFound = error, !session.fileSystem.mayAppear(name, in: parent) else {
+                    return reply.failure(error)
+                }
+                return reply.noEntry()
             }
+            let generation =
+                found.node.mayBePast
+                ? session.spoilt.generation(of: found.node) : StatusRecord.generation
+            reply.entry(found.attributes, of: found.node, session.lookups, generation: generation)
         }
     }
 
@@ -166,7 +174,7 @@ extension Operations {
         let node = Node(number: node)
         unsafe session.perform(HeldRequest(request)) { reply in
             reply.answer({ () throws(FileSystemError) in
-                try session.fileSystem.vault(node).readLink(node.item)
+                try session.fileSystem.readLink(node)
             }) { reply, target in reply.link(target) }
         }
     }
@@ -179,7 +187,13 @@ extension Operations {
     ) {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
-        unsafe session.perform(HeldRequest(request)) { reply in
+        let held = unsafe HeldRequest(request)
+        if session.fileSystem.isPast(node) {
+            return session.pastRequests.perform {
+                if let reply = held.reply { list(node, size, Int64(offset), plus: plus, session, reply) }
+            }
+        }
+        session.perform(held) { reply in
             list(node, size, Int64(offset), plus: plus, session, reply)
         }
     }

@@ -87,13 +87,22 @@ struct Reply: ~Copyable {
     /// - Parameter mayKeep: False if the kernel may not keep them.
     consuming func attributes(_ attributes: Attributes, of node: Node, mayKeep: Bool = true) {
         var status = StatusRecord.make(attributes, node)
-        unsafe fuse_reply_attr(request, &status, mayKeep ? StatusRecord.timeout(for: attributes) : 0)
+        unsafe fuse_reply_attr(request, &status, mayKeep ? StatusRecord.timeout(for: attributes, node) : 0)
         discard self
     }
 
     /// Answers an entry; counts it in `lookups`, as the kernel now knows the node.
-    consuming func entry(_ attributes: Attributes, of node: Node, _ lookups: LookupTable) {
+    ///
+    /// - Parameters:
+    ///   - nameTimeout: How long the kernel may keep the name, in seconds; nil for as long as the node's kind lets it.
+    ///   - generation: Tells this item from earlier ones with the same number.
+    consuming func entry(
+        _ attributes: Attributes, of node: Node, _ lookups: LookupTable, nameTimeout: Double? = nil,
+        generation: UInt64 = StatusRecord.generation
+    ) {
         var entry = StatusRecord.entry(attributes, node)
+        entry.generation = generation
+        if let nameTimeout { entry.entry_timeout = nameTimeout }
         lookups.add(node)
         if unsafe fuse_reply_entry(request, &entry) != 0 { _ = lookups.subtract(1, from: node) }
         discard self

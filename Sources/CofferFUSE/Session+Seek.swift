@@ -12,6 +12,13 @@ extension Session {
     /// thread makes the kernel write those pages; the serving thread cannot wait for that, because it has to
     /// receive them.
     func seek(_ node: Node, from offset: Int64, toData: Bool, _ request: HeldRequest) {
+        if fileSystem.isPast(node) {
+            return perform(request) { [self] reply in
+                reply.answer({ () throws(FileSystemError) in
+                    try fileSystem.past.seek(node, from: offset, toData: toData)
+                }) { reply, position in reply.position(position) }
+            }
+        }
         // Stored data is data, whatever the kernel has cached.
         if toData, (try? place(in: node, from: offset, toData: true)) == offset {
             request.reply?.position(offset)

@@ -12,7 +12,7 @@ internal import Glibc
 @safe
 // SAFETY: `session` is set by `mount` or `resume`, before there are other threads, and lives until deinit. `run`, `reads`,
 // `buffer`, all that requests use, and `channel`, but for what it says is for any thread, belong to the serving thread.
-// Other threads (those of `syncs`, `namesThread`, `seekThread`, and `waiting`, each with a lock around its queue, and
+// Other threads (those of `syncs`, `namesThread`, `seekThread`, `waiting`, and `pastRequests`, each with a lock around its queue, and
 // those of `deferred`) answer held requests; any thread calls `forgetRootEntry`, `end`, and what locks the profile
 // (`Session+Locking`): libfuse allows that. Work for a held request and for locking uses `lookups`, `listingEnds`,
 // `notifier`, `gate`, `failedWrites`, `retrievedPages`, `notifications`, and vaults, which have locks of their own.
@@ -31,6 +31,9 @@ package final class Session: @unchecked Sendable {
     let namesThread = RequestThread("coffer-names")
     let seekThread = RequestThread("coffer-seek")
     let waiting = WaitingRequests()
+    /// Requests about the past that may wait for commits, large directories, and the remote.
+    let pastRequests = WaitingRequests("coffer-past", max: 8)
+    let spoilt = SpoiltFiles()
     let deferred = DeferredReads()
     let listingEnds = RankedMutex(ListingEnds(), rank: .leaf)
     /// The reads that the disk works on while the serving thread takes other requests.
@@ -50,16 +53,18 @@ package final class Session: @unchecked Sendable {
     /// - Parameters:
     ///   - keepsAccessTimes: Whether reading leaves access times unchanged.
     ///   - idle: Learns of each use of the mount; nil if nothing depends on it.
+    ///   - pastIdleTime: How long a past state may stay open that nothing uses, in nanoseconds; for tests.
     ///   - serving: Called once, when the mount answers requests.
     package init(
-        root: any VaultDirectory, keepsAccessTimes: Bool, idle: IdleTime? = nil,
+        root: any VaultDirectory, keepsAccessTimes: Bool, idle: IdleTime? = nil, pastIdleTime: Int64? = nil,
         serving: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         let owner = root.owner
         gate = Gate(LockedAnswers(user: owner.user, group: owner.group, changed: root.changed), idle)
         channel = try Channel(reads, gate, failedWrites)
         notifier = Notifier(lookups)
-        fileSystem = FileSystem(root: root, keepsAccessTimes: keepsAccessTimes)
+        let past = PastTrees(root, known: lookups.past, idleTime: pastIdleTime ?? PastTrees.idleTime)
+        fileSystem = FileSystem(root: root, keepsAccessTimes: keepsAccessTimes, past: past)
         self.serving = serving
     }
 
@@ -182,6 +187,8 @@ package final class Session: @unchecked Sendable {
         deferred.end()
         ending()
         deferred.wait()
+        pastRequests.stop()
+        fileSystem.past.stop()
     }
 
     /// Makes `run` return, even while programs use the mount.
@@ -235,6 +242,10 @@ package final class Session: @unchecked Sendable {
         // With the node, the kernel has dropped its pages.
         failedWrites.removeAll(of: node)
         notifier.noteForgotten(node)
+        if fileSystem.isPast(node) {
+            spoilt.remove(node)
+            return fileSystem.past.releaseIfUnknown(node.slot)
+        }
         fileSystem.root.vault(slot: node.slot)?.vault.release(node.item)
     }
 
@@ -249,7 +260,7 @@ package final class Session: @unchecked Sendable {
     }
 
     func noteAccess(_ node: Node) {
-        if fileSystem.keepsAccessTimes || node.isRoot { return }
+        if fileSystem.keepsAccessTimes || node.isRoot || fileSystem.isPast(node) { return }
         guard let vault = fileSystem.root.vault(slot: node.slot)?.vault else { return }
         let isDone = LeavingWaits.perform {
             if !vault.noteAccess(node.item) { LeavingWaits.noteLeft() }

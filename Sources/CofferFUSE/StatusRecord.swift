@@ -9,17 +9,31 @@ enum StatusRecord {
     /// All changes go through the kernel, or it is notified of them.
     static let timeout: Double = 1e9
 
+    /// How long the kernel may cache names of past states, in seconds, since states go.
+    static let shortTimeout: Double = 1
+
+    /// How long the kernel may cache a name, in seconds.
+    ///
+    /// A program may make the kernel believe something wrong of a past file (`SpoiltFiles`). So the kernel asks for each
+    /// such file again.
+    private static func nameTimeout(for attributes: Attributes, _ node: Node) -> Double {
+        guard node.mayBePast else { return timeout }
+        if node.isAboveStates || node.item == Vault.rootNumber { return shortTimeout }
+        return attributes.type == .regular ? 0 : timeout
+    }
+
     /// How long the kernel may cache attributes, in seconds.
     ///
     /// A write drops set-user-id and set-group-id without the kernel's knowledge, so the kernel asks for the
     /// attributes of such a file each time.
-    static func timeout(for attributes: Attributes) -> Double {
-        attributes.type == .regular && attributes.mode & (ModeBits.setUser | ModeBits.setGroup) != 0
+    static func timeout(for attributes: Attributes, _ node: Node) -> Double {
+        if node.isAboveStates { return node.isHistory ? 0 : shortTimeout }
+        return attributes.type == .regular && attributes.mode & (ModeBits.setUser | ModeBits.setGroup) != 0
             ? 0 : timeout
     }
 
-    /// Node numbers are never reused, so one generation is enough.
-    private static let generation: UInt64 = 1
+    /// Node numbers are never reused, so one generation is enough, but for `SpoiltFiles`.
+    static let generation: UInt64 = 1
 
     static func make(_ attributes: Attributes, _ node: Node) -> stat {
         var status = stat()
@@ -43,8 +57,8 @@ enum StatusRecord {
         entry.ino = node.number
         entry.generation = generation
         entry.attr = make(attributes, node)
-        entry.attr_timeout = timeout(for: attributes)
-        entry.entry_timeout = timeout
+        entry.attr_timeout = timeout(for: attributes, node)
+        entry.entry_timeout = nameTimeout(for: attributes, node)
         return entry
     }
 

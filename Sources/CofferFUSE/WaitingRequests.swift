@@ -34,7 +34,14 @@ final class WaitingRequests: Sendable {
     }
 
     private let state = RankedMutex(State(), rank: .leaf)
-    private let threads = Workers("coffer-wait", max: 4)
+    private let threads: Workers
+
+    /// - Parameters:
+    ///   - name: The name of the threads, as ps(1) shows it.
+    ///   - countMax: The largest number of threads at a time.
+    init(_ name: String = "coffer-wait", max countMax: Int = 4) {
+        threads = Workers(name, max: countMax)
+    }
 
     /// Whether a request that is to be performed in the order of a node's requests is waiting.
     func isWaiting(for node: Node) -> Bool {

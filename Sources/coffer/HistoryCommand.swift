@@ -9,7 +9,8 @@ struct HistoryCommand: ParsableCommand {
             A vault keeps its past once “coffer vault set --history” says for how long. Changes of about a minute make one \
             state. All states of the last 24 hours are kept, then one for each hour of a week, one for each day of a \
             quarter, and one for each week before that. The history stays on this device: other devices and members have \
-            their own.
+            their own. In the mount, past states are folders: ~/Coffer/Plans/.coffer/history/2026-11-20T14:05, which no \
+            listing shows.
 
             Examples:
               coffer vault set --history 14d Plans

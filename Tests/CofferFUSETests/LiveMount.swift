@@ -19,13 +19,15 @@ final class LiveMount: Sendable {
 
     struct NeverServed: Error {}
 
-    private init(_ open: (TestVault) throws -> Vault) throws {
+    private init(_ open: (TestVault) throws -> Vault, _ pastIdleTime: Int64?) throws {
         test = try TestVault.create()
         vault = try open(test)
         point = "\(NSTemporaryDirectory())/coffer-live-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: point, withIntermediateDirectories: false)
         let served = Condition(false)
-        session = try Session(root: OneVault(vault: vault), keepsAccessTimes: true) {
+        session = try Session(
+            root: OneVault(vault: vault), keepsAccessTimes: true, pastIdleTime: pastIdleTime
+        ) {
             served.update { $0 = true }
         }
         vault.setSink(session.changes(OneVault.slot))
@@ -36,11 +38,14 @@ final class LiveMount: Sendable {
 
     /// Mounts, runs `body`, unmounts, and checks that the vault is sound.
     ///
-    /// - Parameter open: Opens the vault.
+    /// - Parameters:
+    ///   - open: Opens the vault.
+    ///   - pastIdleTime: As for `Session`.
     static func run(
-        opening open: (TestVault) throws -> Vault = { try $0.open() }, _ body: (LiveMount) throws -> Void
+        opening open: (TestVault) throws -> Vault = { try $0.open() }, pastIdleTime: Int64? = nil,
+        _ body: (LiveMount) throws -> Void
     ) throws {
-        let mount = try LiveMount(open)
+        let mount = try LiveMount(open, pastIdleTime)
         defer { rmdir(mount.point) }
         do {
             try body(mount)

@@ -36,10 +36,10 @@ enum Program {
         return String(decoding: bytes.prefix(got), as: UTF8.self)
     }
 
-    static func reads(_ path: String) throws -> String {
+    static func reads(_ path: String, count: Int = 1 << 16) throws -> String {
         let file = try opens(path, O_RDONLY)
         defer { close(file) }
-        return try reads(file)
+        return try reads(file, count: count)
     }
 
     static func writes(_ text: String, to file: Int32, at offset: Int = 0) throws {

@@ -7,9 +7,14 @@ extension ControlHandler {
     private static let second: Int64 = 1_000_000_000
 
     func keepHistory(of name: String, _ seconds: Int64?) throws(ClientError) {
-        let vault = try vaults.named(name).vault
+        let mounted = try vaults.named(name)
         let retention: History.Retention = seconds.map { $0 > 0 ? .seconds($0) : .none } ?? .forever
-        do throws(FileSystemError) { try vault.history.set(retention) } catch { throw .vault(error) }
+        func set() throws(ClientError) {
+            do throws(FileSystemError) { try mounted.vault.history.set(retention) } catch {
+                throw .vault(error)
+            }
+        }
+        if retention == .none { try withoutPast(mounted.slot, set) } else { try set() }
     }
 
     func history(

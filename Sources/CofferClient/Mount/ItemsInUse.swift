@@ -16,7 +16,12 @@ struct ItemsInUse: Codable, Sendable {
 
     /// Finds the items among the nodes that the kernel knows.
     init(_ nodes: [Node], in vaults: [MountedVault]) {
-        for node in nodes where node.slot != 0 { items[node.slot, default: []].insert(node.item) }
+        // Of the past, nothing stays.
+        let open = Set(vaults.map(\.slot))
+        for node in nodes
+        where node.slot != 0 && !node.isAboveStates
+            && (node.slot < Node.firstPastSlot || open.contains(node.slot))
+        { items[node.slot, default: []].insert(node.item) }
         for mounted in vaults {
             outdated[mounted.slot] = mounted.vault.outdatedVersions(among: items[mounted.slot] ?? [])
         }

@@ -167,7 +167,8 @@ package final class MountService: Sendable {
         let handler = ControlHandler(
             vaults, shared, mountPoint: point.path, idle: idle, end: end,
             isLocking: { locking.isUnderWay || idle?.isDue ?? false },
-            lock: { force, client throws(ClientError) in try locking.lock(force, client) }
+            lock: { force, client throws(ClientError) in try locking.lock(force, client) },
+            withoutPast: { slot, body throws(ClientError) in try session.withoutPast(of: slot, body) }
         ) { name in
             session.forgetRootEntry(Array(name.utf8))
         }

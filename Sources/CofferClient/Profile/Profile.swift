@@ -302,7 +302,7 @@ package final class Profile: Sendable {
             if let known = state.body.vaults.first(where: { $0.id == joined?.share.vault }) {
                 throw .joining(.hasVault(name: known.name))
             }
-            guard state.body.nextSlot < UInt16.max else {
+            guard state.body.nextSlot < ProfileBody.slotEnd else {
                 throw .profile(.noMoreVaults)
             }
             return state.body.nextSlot

@@ -1,4 +1,5 @@
 internal import CofferCrypto
+internal import CofferFUSE
 internal import CofferFormat
 internal import CofferRemote
 internal import CofferTrust
@@ -26,6 +27,11 @@ struct ProfileBody: Sendable {
     var verifiedNames: [IdentityID: String] = [:]
     /// Settings of vaults on this device that are not the default.
     var uses: [VaultUse] = []
+    /// The first slot that no vault gets; a mount shows past states in the slots from there on.
+    ///
+    /// A profile of an early version may have vaults there.
+    static let slotEnd = Node.firstPastSlot
+
     /// The slot that the next vault gets.
     var nextSlot: UInt16
     /// What the last backup of the profile holds; nil if none was made.

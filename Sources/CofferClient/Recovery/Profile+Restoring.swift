@@ -129,7 +129,7 @@ extension Profile {
         body.joins = backup.joins
         body.verified = backup.verified
         body.verifiedNames = backup.verifiedNames
-        for vault in backup.vaults where vault.hasRemote && body.nextSlot < UInt16.max {
+        for vault in backup.vaults where vault.hasRemote && body.nextSlot < ProfileBody.slotEnd {
             body.vaults.append(
                 VaultRecord(id: vault.id, slot: body.nextSlot, name: vault.name, keys: vault.keys)
                     .with(vault.keys, lost: vault.lost))

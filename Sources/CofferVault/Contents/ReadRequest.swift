@@ -22,4 +22,9 @@ package struct ReadPart: Sendable {
     package let buffer: AlignedBuffer
     /// The range of the bytes in the buffer.
     package let range: Range<Int>
+
+    package init(buffer: AlignedBuffer, range: Range<Int>) {
+        self.buffer = buffer
+        self.range = range
+    }
 }

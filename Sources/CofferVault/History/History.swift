@@ -28,12 +28,22 @@ extension History {
 
     /// A state that is kept.
     package struct State: Equatable, Sendable {
-        let number: Int64
+        /// Ascends with the states, and is never used again.
+        package let number: Int64
         /// From when on the vault was in this state, in nanoseconds since 1970.
         package let since: Int64
-        /// When the next change came, in nanoseconds since 1970.
+        /// When the next change came, in nanoseconds since 1970; `Int64.max` for the present state.
         package let until: Int64
+
+        init(_ moment: MomentRow) {
+            number = moment.number
+            since = moment.since
+            until = moment.begun
+        }
     }
+
+    /// Whether states are kept.
+    package var isOn: Bool { vault.state.withLock { $0.tree.history != nil } }
 
     /// How long states are kept.
     package func retention() throws(FileSystemError) -> Retention {
@@ -83,9 +93,34 @@ extension History {
     package func states() throws(FileSystemError) -> [State] {
         try vault.reading { state throws(FileSystemError) in
             guard state.tree.history != nil else { return [] }
-            return try state.index.moments().map {
-                State(number: $0.number, since: $0.since, until: $0.begun)
+            return try state.index.moments().map { State($0) }
+        }
+    }
+
+    /// The states that are kept, ascending, each with a form of time that leads to it and to no other one: the simplest
+    /// one, or, where two states begin in one second, one that is also in order as text.
+    ///
+    /// Those to which no time leads are left out: while the clock stood still, or was behind, one state replaced another.
+    package func namedStates() throws(FileSystemError) -> [(state: State, name: String)] {
+        let (states, changed) = try vault.looking { state throws(FileSystemError) -> ([State], Int64) in
+            guard let recorder = state.tree.history else { return ([], 0) }
+            return (try state.index.moments().map { State($0) }, recorder.row.changed)
+        }
+        guard let last = states.last else { return [] }
+        let now = Clock.realTime
+        // If the present state is not committed yet, it will begin later.
+        let ends = states.dropFirst().map(\.since) + [changed > last.since ? changed : max(now, last.until)]
+        var before = Int64.min
+        return zip(states, ends).compactMap { state, end in
+            defer { before = state.since }
+            guard state.since < end else { return nil }
+            let forms = PastTime.forms(of: state.since)
+            let isFirst = before / 1_000_000_000 < state.since / 1_000_000_000
+            let name = (isFirst ? forms[...] : forms.suffix(2)).first { form in
+                guard let time = PastTime(form, now: now / 1_000_000_000)?.end else { return false }
+                return state.since <= time && time < end
             }
+            return name.map { (state, $0) }
         }
     }
 
@@ -111,15 +146,25 @@ extension History {
         return view
     }
 
-    /// The vault as it was in a state that was kept; nil if that is no longer kept.
+    /// The vault as it was in a state that was kept, or present when somebody looked at it; nil if that is no longer
+    /// kept.
     ///
     /// The caller closes it.
     package func view(of kept: State) throws(FileSystemError) -> HistoryView? {
-        try vault.reading { state throws(FileSystemError) in
-            guard state.tree.history != nil, let moment = try state.index.moment(kept.number) else {
+        try vault.looking { state throws(FileSystemError) in
+            guard let recorder = state.tree.history else { return nil }
+            if let moment = try state.index.moment(kept.number) {
+                return moment.since == kept.since ? view(at: moment, &state) : nil
+            }
+            // Nothing has changed since it was present: the first change would have begun its moment.
+            guard recorder.isDue, kept.number == recorder.row.last + 1, kept.since == recorder.row.changed
+            else {
                 return nil
             }
-            return view(at: moment, &state)
+            let present = MomentRow(
+                number: kept.number, since: kept.since, begun: .max, nextItem: recorder.committed.item,
+                nextCookie: recorder.committed.cookie)
+            return view(at: present, &state)
         }
     }
 

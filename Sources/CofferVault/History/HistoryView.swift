@@ -32,6 +32,9 @@ package final class HistoryView: Sendable {
     /// From when on the vault was in this state, in nanoseconds since 1970.
     package var since: Int64 { moment.since }
 
+    /// The state.
+    package var state: History.State { History.State(moment) }
+
     /// Lets the moment be removed when its time has come; call it once, and nothing after it.
     package func close() {
         vault.history.release(moment.number)
@@ -43,6 +46,13 @@ package final class HistoryView: Sendable {
     package func attributes(of item: Int64) throws(FileSystemError) -> Attributes {
         try vault.looking { state throws(FileSystemError) in
             try PastItem(item, at: moment, in: state).attributes
+        }
+    }
+
+    /// The directory that a directory was in; the root is in itself.
+    package func parent(of directory: Int64) throws(FileSystemError) -> Int64 {
+        try vault.looking { state throws(FileSystemError) in
+            try PastItem(directory, at: moment, in: state).row.parent
         }
     }
 

@@ -1,0 +1,308 @@
+internal import CofferFormat
+internal import CofferSystem
+internal import CofferVault
+
+/// The past states of vaults that programs look at in a mount.
+///
+/// Each state has a slot for as long as the kernel knows a node of it. Its view, which keeps the state from being thinned
+/// out, is open while programs use it, and some minutes longer.
+final class PastTrees: Sendable {
+    /// How long a view stays open that nothing uses, in nanoseconds.
+    static let idleTime: Int64 = 600_000_000_000
+    /// How long requests may go on that use a view which is to be closed, in nanoseconds.
+    private static let closingTimeMax: Int64 = 10_000_000_000
+    /// The shortest pause between two looks for idle views, in nanoseconds.
+    private static let pauseMin: Int64 = 10_000_000
+
+    /// From how many slots on the kernel is made to forget states that no program uses, and how many more it takes until
+    /// that is done again.
+    private static let slotCountMax = 1024, slotCountStep = 256
+
+    /// The entries of a directory that was read last, since a listing takes many requests.
+    struct Listing {
+        let directory: Int64
+        let entries: [HistoryView.Entry]
+    }
+
+    private struct Tree {
+        /// The slot of the vault.
+        let vault: UInt16
+        let state: History.State
+        var view: HistoryView?
+        /// The number of requests that use the view.
+        var users = 0
+        /// When the last one ended, by the monotonic clock.
+        var lastUse: Int64 = 0
+        /// The number of requests that are about to tell the kernel of the tree.
+        var pins = 0
+        var listing: Listing?
+    }
+
+    private struct Trees {
+        var bySlot: [UInt16: Tree] = [:]
+        /// The slot to try next.
+        var next = UInt16.max
+        /// From how many slots on the kernel is made to forget.
+        var forgettingFrom = PastTrees.slotCountMax
+        /// The slots of vaults whose views are being closed.
+        var barred: [UInt16: Int] = [:]
+        /// Whether a thread closes idle views.
+        var hasCloser = false
+        var isStopped = false
+
+        /// Takes the views out of trees that no request uses.
+        mutating func takeViews(where isTaken: (Tree) -> Bool) -> [HistoryView] {
+            var views: [HistoryView] = []
+            for (slot, tree) in bySlot where tree.users == 0 && isTaken(tree) {
+                guard let view = tree.view else { continue }
+                views.append(view)
+                bySlot[slot]?.view = nil
+                bySlot[slot]?.listing = nil
+            }
+            return views
+        }
+    }
+
+    let root: any VaultDirectory
+    private let known: PastNodeCounts
+    private let idleTime: Int64
+    private let trees = Condition(Trees(), rank: .leaf)
+
+    /// - Parameters:
+    ///   - known: The nodes that the kernel knows.
+    ///   - idleTime: How long a view stays open that nothing uses, in nanoseconds.
+    init(_ root: any VaultDirectory, known: PastNodeCounts, idleTime: Int64 = PastTrees.idleTime) {
+        self.root = root
+        self.known = known
+        self.idleTime = idleTime
+    }
+
+    /// The number of open views; for tests.
+    var viewCount: Int { trees.withLock { $0.bySlot.values.count { $0.view != nil } } }
+    /// The slots in use; for tests.
+    var slots: Set<UInt16> { trees.withLock { Set($0.bySlot.keys) } }
+
+    // MARK: Finding a state
+
+    /// The root of the tree of a vault at a time.
+    ///
+    /// May wait for the disk, and for commits. Call `unpin` once the kernel knows the root, or does not get to know it.
+    ///
+    /// - Parameter time: In nanoseconds since 1970.
+    /// - Returns: The root, and whether it shows the present state.
+    /// - Throws: `.notFound` if no state of that time or an earlier one is kept; `.busy` if no slot is free.
+    func pin(_ time: Int64, of vault: UInt16) throws(FileSystemError) -> (root: Node, isPresent: Bool) {
+        guard let history = root.vault(slot: vault)?.vault.history else { throw .stale }
+        if trees.withLock({ $0.barred[vault] != nil }) { throw .notFound }
+        guard let view = try history.view(at: time) else { throw .notFound }
+        let state = view.state
+        guard let slot = install(view, of: vault) else {
+            view.close()
+            throw .busy
+        }
+        return (Node(slot: slot, item: Vault.rootNumber), state.until == .max)
+    }
+
+    /// Makes a view that of the state's tree, and pins the tree; nil if no slot is free.
+    private func install(_ view: HistoryView, of vault: UInt16) -> UInt16? {
+        let state = view.state
+        var isSurplus = false
+        let slot: UInt16? = trees.withLock { trees in
+            let there = trees.bySlot.first { $1.vault == vault && $1.state.isSame(as: state) }?.key
+            guard let slot = there ?? freeSlot(&trees) else { return nil }
+            var tree = trees.bySlot[slot] ?? Tree(vault: vault, state: state)
+            isSurplus = tree.view != nil || trees.barred[vault] != nil
+            if !isSurplus { tree.view = view }
+            tree.lastUse = Clock.monotonic
+            tree.pins += 1
+            trees.bySlot[slot] = tree
+            return slot
+        }
+        if isSurplus { view.close() }
+        if slot != nil { startCloser() }
+        return slot
+    }
+
+    private func freeSlot(_ trees: inout Trees) -> UInt16? {
+        for _ in Node.firstPastSlot...UInt16.max {
+            let slot = trees.next
+            // A slot comes again late, since a handle of a node outlives what the kernel knows.
+            trees.next = slot == Node.firstPastSlot ? .max : slot - 1
+            // Nodes from before the profile was locked have no tree; an old profile may have a vault there.
+            if trees.bySlot[slot] == nil, !known.has(slot), root.vault(slot: slot) == nil { return slot }
+        }
+        return nil
+    }
+
+    /// Whether so many states have slots that the kernel is to be made to forget those that no program uses.
+    ///
+    /// It keeps what it has looked up for as long as there is memory.
+    func isDueToForget() -> Bool {
+        trees.withLock { trees in
+            let count = trees.bySlot.count
+            if count < Self.slotCountMax { trees.forgettingFrom = Self.slotCountMax }
+            guard count >= trees.forgettingFrom else { return false }
+            trees.forgettingFrom = count + Self.slotCountStep
+            return true
+        }
+    }
+
+    /// Ends what `pin` began.
+    func unpin(_ root: Node) {
+        trees.withLock { $0.bySlot[root.slot]?.pins -= 1 }
+        releaseIfUnknown(root.slot)
+    }
+
+    /// The tree of a state; nil if it has none.
+    func slot(of state: History.State, in vault: UInt16) -> UInt16? {
+        trees.withLock { trees in trees.bySlot.first { $1.vault == vault && $1.state.isSame(as: state) }?.key
+        }
+    }
+
+    /// The slot of the vault to which a tree belongs; nil if there is no such tree.
+    func vault(of slot: UInt16) -> UInt16? { trees.withLock { $0.bySlot[slot]?.vault } }
+
+    /// Frees a slot if the kernel knows none of its nodes any more.
+    func releaseIfUnknown(_ slot: UInt16) {
+        let view = trees.withLock { trees -> HistoryView? in
+            guard let tree = trees.bySlot[slot], tree.pins == 0, tree.users == 0, !known.has(slot) else {
+                return nil
+            }
+            trees.bySlot[slot] = nil
+            return tree.view
+        }
+        view?.close()
+    }
+
+    // MARK: Using a state
+
+    /// Runs `body` with the view of a tree, which is opened if it is not open.
+    ///
+    /// - Throws: `.stale` if the state is not kept any more.
+    func use<Result>(
+        _ slot: UInt16, _ body: (HistoryView) throws(FileSystemError) -> Result
+    ) throws(FileSystemError) -> Result {
+        let view = try open(slot)
+        defer { release(slot) }
+        return try body(view)
+    }
+
+    private func open(_ slot: UInt16) throws(FileSystemError) -> HistoryView {
+        let (vault, state, open) = try trees.withLock { trees throws(FileSystemError) in
+            guard let tree = trees.bySlot[slot], !trees.isStopped, trees.barred[tree.vault] == nil else {
+                throw .stale
+            }
+            if tree.view != nil { trees.bySlot[slot]?.users += 1 }
+            return (tree.vault, tree.state, tree.view)
+        }
+        if let open { return open }
+        guard let view = try root.vault(slot: vault)?.vault.history.view(of: state) else { throw .stale }
+        let used: HistoryView? = trees.withLock { trees in
+            guard let tree = trees.bySlot[slot], tree.state == state, !trees.isStopped,
+                trees.barred[vault] == nil
+            else { return nil }
+            if tree.view == nil { trees.bySlot[slot]?.view = view }
+            trees.bySlot[slot]?.users += 1
+            return tree.view ?? view
+        }
+        // Another request may have opened it, too.
+        if used !== view { view.close() }
+        guard let used else { throw .stale }
+        startCloser()
+        return used
+    }
+
+    private func release(_ slot: UInt16) {
+        let isAwaited = trees.withLock { trees in
+            trees.bySlot[slot]?.users -= 1
+            trees.bySlot[slot]?.lastUse = Clock.monotonic
+            return !trees.barred.isEmpty || trees.isStopped
+        }
+        if isAwaited { trees.update { _ in } }
+    }
+
+    /// The entries of a directory, in the order of reading.
+    func entries(of directory: Node) throws(FileSystemError) -> [HistoryView.Entry] {
+        try use(directory.slot) { view throws(FileSystemError) in
+            let last = trees.withLock { $0.bySlot[directory.slot]?.listing }
+            if let last, last.directory == directory.item { return last.entries }
+            let entries = try view.entries(of: directory.item)
+            trees.withLock {
+                $0.bySlot[directory.slot]?.listing = Listing(directory: directory.item, entries: entries)
+            }
+            return entries
+        }
+    }
+
+    // MARK: Closing
+
+    /// Runs `body` while no view of a vault's past is open, unless requests use one for very long.
+    func withoutViews<Result, Failure: Error>(
+        of vault: UInt16, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        trees.withLock { $0.barred[vault, default: 0] += 1 }
+        defer {
+            trees.withLock { trees in
+                let count = trees.barred[vault] ?? 1
+                trees.barred[vault] = count == 1 ? nil : count - 1
+            }
+        }
+        _ = trees.wait(nanoseconds: Self.closingTimeMax) { trees in
+            trees.bySlot.values.contains { $0.vault == vault && $0.users > 0 } ? nil : true
+        }
+        for view in trees.withLock({ $0.takeViews { $0.vault == vault } }) { view.close() }
+        return try body()
+    }
+
+    /// Closes all views, once no request uses them, and opens no more.
+    func stop() {
+        trees.update { $0.isStopped = true }
+        let views = trees.wait { trees in
+            trees.hasCloser || trees.bySlot.values.contains { $0.users > 0 }
+                ? nil : trees.takeViews { _ in true }
+        }
+        for view in views { view.close() }
+    }
+
+    /// Starts a thread that closes idle views, for as long as there are views.
+    private func startCloser() {
+        let starts = trees.withLock { trees in
+            if trees.hasCloser || trees.isStopped { return false }
+            trees.hasCloser = true
+            return true
+        }
+        guard starts else { return }
+        do throws(SystemError) {
+            try Thread.startDetached("coffer-past-end") { [self] in
+                while let pause = closeIdle() {
+                    _ = trees.wait(nanoseconds: pause) { $0.isStopped ? true : nil }
+                }
+            }
+        } catch {
+            // The next view starts it.
+            trees.update { $0.hasCloser = false }
+        }
+    }
+
+    /// Closes views that were not used for some time.
+    ///
+    /// - Returns: When to look again, in nanoseconds; nil if there is nothing to look at.
+    private func closeIdle() -> Int64? {
+        let now = Clock.monotonic
+        let views = trees.withLock { trees in trees.takeViews { now - $0.lastUse >= idleTime } }
+        for view in views { view.close() }
+        return trees.update { trees in
+            let uses = trees.bySlot.values.filter { $0.view != nil }.map(\.lastUse)
+            guard let oldest = uses.min(), !trees.isStopped else {
+                trees.hasCloser = false
+                return nil
+            }
+            return max(Self.pauseMin, oldest + idleTime - now)
+        }
+    }
+}
+
+extension History.State {
+    /// Whether it is the same state, whose end may have come meanwhile.
+    fileprivate func isSame(as other: Self) -> Bool { number == other.number && since == other.since }
+}
