@@ -17,7 +17,8 @@ extension LiveMountTests {
                 #expect(try code { _ = try Program.status(hidden) } == ENOENT)
                 try mount.vault.history.set(.forever)
                 // The kernel has not kept that it was absent.
-                #expect(try Program.status(hidden).st_mode & S_IFMT == S_IFDIR)
+                #expect(try Program.status(hidden).st_mode == 0o040555)
+                #expect(try Program.status("\(hidden)/history").st_mode == 0o040555)
                 #expect(try Program.lists(mount.path()) == [])
                 #expect(try Program.lists(hidden) == ["history"])
                 #expect(try Program.status("\(hidden)/history/..").st_ino == Program.status(hidden).st_ino)
@@ -107,12 +108,14 @@ extension LiveMountTests {
                 // The present state changes at once.
                 try story.writes("third", to: "file")
                 #expect(try Program.reads("\(story.history)/now/file") == "third")
+                try story.writes("third again", to: "file")
+                #expect(try Program.reads("\(story.history)/now/file") == "third again")
                 // A state that was the present one stays as it was.
                 let directory = open("\(story.history)/now", O_RDONLY | O_DIRECTORY)
                 defer { close(directory) }
                 try story.writes("fourth", to: "file")
                 let file = openat(directory, "file", O_RDONLY)
-                #expect(try Program.reads(file) == "third")
+                #expect(try Program.reads(file) == "third again")
                 try Program.closes(file)
             }
         }
