@@ -55,12 +55,17 @@ package struct CivilTime: Equatable, Sendable {
     package static func universal(_ seconds: Int64) -> Int64 { 0 }
 
     /// The offset of this machine's time zone, or that of the variable TZ.
-    package static func local(_ seconds: Int64) -> Int64 {
-        var time = time_t(seconds)
-        var parts = unsafe tm()
+    package static func local(_ seconds: Int64) -> Int64 { localZone()(seconds) }
+
+    /// The offset of this machine's time zone as it is now, for many times.
+    package static func localZone() -> (Int64) -> Int64 {
         // localtime_r need not notice another time zone.
         tzset()
-        unsafe localtime_r(&time, &parts)
-        return unsafe Int64(parts.tm_gmtoff)
+        return { seconds in
+            var time = time_t(seconds)
+            var parts = unsafe tm()
+            unsafe localtime_r(&time, &parts)
+            return unsafe Int64(parts.tm_gmtoff)
+        }
     }
 }

@@ -1,7 +1,7 @@
 /// The queries on the tables of history, and the changes of them.
 enum HistoryQuery: Int, IndexStatement {
     case history, putHistory
-    case moments, moment, anyMoment, putMoment, removeMoment
+    case moments, moment, momentAt, anyMoment, putMoment, removeMoment
     case versions, version, versionsAfter, putVersion, removeVersion
     case holes, putHole, removeHole
 
@@ -11,6 +11,8 @@ enum HistoryQuery: Int, IndexStatement {
         case .putHistory: "INSERT OR REPLACE INTO history (one, kept, changed, last) VALUES (?,?,?,?)"
         case .moments: "SELECT \(MomentRow.columns) FROM moments ORDER BY number"
         case .moment: "SELECT \(MomentRow.columns) FROM moments WHERE number = ?"
+        case .momentAt:
+            "SELECT \(MomentRow.columns) FROM moments WHERE since <= ? ORDER BY number DESC LIMIT 1"
         case .anyMoment: "SELECT 1 FROM moments WHERE number > ? AND number <= ? LIMIT 1"
         case .putMoment: "INSERT INTO moments (\(MomentRow.columns)) VALUES (?,?,?,?,?)"
         case .removeMoment: "DELETE FROM moments WHERE number = ?"

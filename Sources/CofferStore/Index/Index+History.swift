@@ -56,6 +56,11 @@ extension Index {
         try historyStatements[.moment].first({ $0.bind(1, number) }, { MomentRow($0) })
     }
 
+    /// The last moment that began at a time or before it, in nanoseconds since 1970; nil if there is none.
+    package func moment(at time: Int64) throws(FileSystemError) -> MomentRow? {
+        try historyStatements[.momentAt].first({ $0.bind(1, time) }, { MomentRow($0) })
+    }
+
     /// Whether there is a moment after `moment`, up to `last`.
     package func hasMoment(after moment: Int64, upTo last: Int64) throws(FileSystemError) -> Bool {
         try historyStatements[.anyMoment].first(

@@ -107,17 +107,19 @@ extension History {
             return (try state.index.moments().map { State($0) }, recorder.row.changed)
         }
         guard let last = states.last else { return [] }
-        let now = Clock.realTime
+        let (now, zone) = (Clock.realTime, CivilTime.localZone())
         // If the present state is not committed yet, it will begin later.
         let ends = states.dropFirst().map(\.since) + [changed > last.since ? changed : max(now, last.until)]
         var before = Int64.min
         return zip(states, ends).compactMap { state, end in
             defer { before = state.since }
             guard state.since < end else { return nil }
-            let forms = PastTime.forms(of: state.since)
+            let forms = PastTime.forms(of: state.since, local: zone)
             let isFirst = before / 1_000_000_000 < state.since / 1_000_000_000
             let name = (isFirst ? forms[...] : forms.suffix(2)).first { form in
-                guard let time = PastTime(form, now: now / 1_000_000_000)?.end else { return false }
+                guard let time = PastTime(form, now: now / 1_000_000_000, local: zone)?.end else {
+                    return false
+                }
                 return state.since <= time && time < end
             }
             return name.map { (state, $0) }
@@ -129,21 +131,67 @@ extension History {
         try commit { $0.tree.history?.isDue = true }
     }
 
+    /// Where a time leads.
+    package enum Place {
+        /// To a state, which the receiver closes.
+        case view(HistoryView)
+        /// To the present state, which is not committed yet.
+        case uncommitted
+        /// To nothing: no state of that time or an earlier one is kept.
+        case nothing
+    }
+
+    /// Finds the state of a time, or the latest kept one before it; writes nothing to the disk.
+    ///
+    /// - Parameter time: In nanoseconds since 1970.
+    package func find(_ time: Int64) throws(FileSystemError) -> Place {
+        try vault.looking { state throws(FileSystemError) in
+            guard let recorder = state.tree.history else { return .nothing }
+            if time < recorder.row.changed {
+                return try state.index.moment(at: time).map { .view(view(at: $0, &state)) } ?? .nothing
+            }
+            if state.hasChanges, !vault.isReadOnly { return .uncommitted }
+            // The next change must not belong to a moment before the one that is looked at.
+            state.tree.history?.isDue = true
+            return .view(view(at: recorder.present, &state))
+        }
+    }
+
     /// The vault as it was at a time, or at the latest kept state before it.
     ///
-    /// The caller closes it.
+    /// Commits the present state if the time means that. The caller closes the view.
     ///
     /// - Parameter time: In nanoseconds since 1970.
     /// - Returns: Nil if no state of that time or an earlier one is kept.
     package func view(at time: Int64) throws(FileSystemError) -> HistoryView? {
+        switch try find(time) {
+        case .view(let view): return view
+        case .nothing: return nil
+        case .uncommitted: break
+        }
         var view: HistoryView?
-        let isPast = vault.state.withLock { $0.tree.history.map { time < $0.row.changed } ?? true }
-        if isPast || vault.isReadOnly {
-            view = try vault.reading { state throws(FileSystemError) in try self.view(at: time, &state) }
-        } else {
-            try commit { state throws(FileSystemError) in view = try self.view(at: time, &state) }
+        try commit { state throws(FileSystemError) in
+            guard let recorder = state.tree.history else { return }
+            if time < recorder.row.changed {
+                view = try state.index.moment(at: time).map { self.view(at: $0, &state) }
+                return
+            }
+            state.tree.history?.isDue = true
+            view = self.view(at: recorder.present, &state)
         }
         return view
+    }
+
+    /// The latest state at a time or before it that is kept already; the caller closes it.
+    ///
+    /// For use if the present state cannot be committed.
+    ///
+    /// - Parameter time: In nanoseconds since 1970.
+    package func keptView(at time: Int64) throws(FileSystemError) -> HistoryView? {
+        try vault.looking { state throws(FileSystemError) in
+            guard state.tree.history != nil else { return nil }
+            return try state.index.moment(at: time).map { view(at: $0, &state) }
+        }
     }
 
     /// The vault as it was in a state that was kept, or present when somebody looked at it; nil if that is no longer
@@ -161,25 +209,8 @@ extension History {
             else {
                 return nil
             }
-            let present = MomentRow(
-                number: kept.number, since: kept.since, begun: .max, nextItem: recorder.committed.item,
-                nextCookie: recorder.committed.cookie)
-            return view(at: present, &state)
+            return view(at: recorder.present, &state)
         }
-    }
-
-    private func view(at time: Int64, _ state: inout VaultState) throws(FileSystemError) -> HistoryView? {
-        guard let recorder = state.tree.history else { return nil }
-        // Only a caller that has just committed can choose it.
-        let next = state.index.nextNumbers
-        let present = MomentRow(
-            number: recorder.row.last + 1, since: recorder.row.changed, begun: .max, nextItem: next.item,
-            nextCookie: next.cookie)
-        let moments = try state.index.moments() + [present]
-        guard let moment = moments.last(where: { $0.since <= time }) else { return nil }
-        // The next change must not belong to a moment before the one that is looked at.
-        if moment == present { state.tree.history?.isDue = true }
-        return view(at: moment, &state)
     }
 
     private func view(at moment: MomentRow, _ state: inout VaultState) -> HistoryView {

@@ -31,6 +31,13 @@ struct HistoryRecorder {
         committed = index.nextNumbers
     }
 
+    /// The state that the last commit left, as a moment; it is the present one as long as nothing changes.
+    var present: MomentRow {
+        MomentRow(
+            number: row.last + 1, since: row.changed, begun: .max, nextItem: committed.item,
+            nextCookie: committed.cookie)
+    }
+
     /// Whether the changes of a moment have had their time; a clock that was set back ends it, too.
     static func isOver(_ moment: MomentRow, at time: Int64) -> Bool {
         time < moment.begun || time - moment.begun >= spacing
