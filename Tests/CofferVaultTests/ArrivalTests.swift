@@ -53,6 +53,41 @@ import CofferStore
         try devices.b.close()
     }
 
+    /// A past file is no exception.
+    @Test func aReadOfThePastWaitsForAPack() throws {
+        try devices.b.history.set(.forever)
+        let view = try #require(try devices.b.history.view(at: .max))
+        defer { view.close() }
+        let got = Condition<Result<[UInt8], FileSystemError>?>(nil)
+        func read(isInterrupted: @escaping @Sendable () -> Bool = { false }) throws -> Thread {
+            try Thread.start("reader") { [b, content] in
+                let buffer = AlignedBuffer(count: content.count)
+                do throws(FileSystemError) {
+                    let count = try view.read(
+                        b, at: 5, count: 10, into: buffer, isInterrupted: isInterrupted)
+                    let bytes = buffer.withBytes(0..<count) { $0.array }
+                    got.update { $0 = .success(bytes) }
+                } catch {
+                    got.update { $0 = .failure(error) }
+                }
+            }
+        }
+        var reader: Thread?
+        try withoutPacks {
+            devices.remote.forgetFetches()
+            // A signal ends it.
+            try read(isInterrupted: { true }).join()
+            #expect(fails("notArrived") { _ = try got.withLock { $0 }?.get() })
+            got.update { $0 = nil }
+            devices.remote.forgetFetches()
+            reader = try read()
+            waitForFetch()
+        }
+        #expect(try got.wait { $0 }.get() == Array(content[5..<15]))
+        reader?.join()
+        #expect(devices.problems.all == [])
+    }
+
     /// Many more reads than threads wait; another read is answered meanwhile.
     @Test func missingPacksDelayNoOtherReads() throws {
         let files = try (0..<40).map { try devices.file(Pattern.make(100, seed: $0), named: "\($0)").b }

@@ -106,6 +106,9 @@ final class Arrivals: Sendable {
         }
     }
 
+    /// Waits until a failed read is to be tried again.
+    func awaitNextTry() { _ = state.wait(nanoseconds: Self.pause) { $0.isStopped ? true : nil } }
+
     /// Records that a read that had waited was answered.
     func noteArrival() { state.withLock { $0.vain = 0 } }
 

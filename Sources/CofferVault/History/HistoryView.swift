@@ -32,6 +32,9 @@ package final class HistoryView: Sendable {
     /// From when on the vault was in this state, in nanoseconds since 1970.
     package var since: Int64 { moment.since }
 
+    /// Whether it shows the past of a vault, and not that of another, or of one that was opened again.
+    package func belongs(to vault: Vault?) -> Bool { self.vault === vault }
+
     /// The state.
     package var state: History.State { History.State(moment) }
 
@@ -136,17 +139,20 @@ package final class HistoryView: Sendable {
         }
     }
 
-    /// Reads content into `buffer`; fetches what is only on the remote.
+    /// Reads content into `buffer`; fetches what is only on the remote, and waits for it as reads of present files do.
     ///
+    /// - Parameter isInterrupted: Whether nobody wants the answer any more.
     /// - Returns: The number of bytes read; fewer than requested only at the end of the file.
     /// - Throws: As `Contents.read`; `.stale` if the file goes on changing.
     package func read(
-        _ item: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer
+        _ item: Int64, at offset: Int64, count: Int, into buffer: AlignedBuffer,
+        isInterrupted: () -> Bool = { false }
     ) throws(FileSystemError) -> Int {
+        let begin = Clock.monotonic
         var plan = try self.plan(item, offset..<offset.addingClamped(Int64(count)))
         for _ in 0..<Self.attemptCount {
             do throws(FileSystemError) {
-                try fill(buffer, plan)
+                try fill(buffer, plan, since: begin, isInterrupted)
             } catch {
                 guard case .stale = error else { throw error }
             }
@@ -192,12 +198,37 @@ package final class HistoryView: Sendable {
         }
     }
 
-    private func fill(_ buffer: AlignedBuffer, _ plan: Plan) throws(FileSystemError) {
+    private func fill(
+        _ buffer: AlignedBuffer, _ plan: Plan, since begin: Int64, _ isInterrupted: () -> Bool
+    ) throws(FileSystemError) {
         buffer.wipe(0..<plan.range.count)
         for piece in plan.pieces {
-            _ = try vault.contents.read(
-                piece.holder, at: piece.range.lowerBound, count: piece.range.count, into: buffer,
-                place: Int(piece.range.lowerBound - plan.range.lowerBound))
+            let place = Int(piece.range.lowerBound - plan.range.lowerBound)
+            try fill(buffer, at: place, with: piece, since: begin, isInterrupted)
+        }
+    }
+
+    private func fill(
+        _ buffer: AlignedBuffer, at place: Int, with piece: Piece, since begin: Int64,
+        _ isInterrupted: () -> Bool
+    ) throws(FileSystemError) {
+        let arrivals = vault.remoteReads.arrivals
+        var hasWaited = false
+        while true {
+            do throws(FileSystemError) {
+                _ = try vault.contents.read(
+                    piece.holder, at: piece.range.lowerBound, count: piece.range.count, into: buffer,
+                    place: place)
+                if hasWaited { arrivals.noteArrival() }
+                arrivals.forget(piece.holder, piece.range, in: vault)
+                return
+            } catch {
+                guard arrivals.isWaiting(piece.holder, since: begin, after: error), !isInterrupted() else {
+                    throw error
+                }
+                arrivals.awaitNextTry()
+                hasWaited = true
+            }
         }
     }
 }
