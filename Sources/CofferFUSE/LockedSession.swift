@@ -18,6 +18,8 @@ package struct ConnectionState: Codable, Sendable {
     package var lookups: [UInt64: UInt64]
     /// The nodes of which the locked mount has refused to store something, by number.
     var refusedNumbers: Set<UInt64> = []
+    /// The slots of vaults among those of past states, in a profile of an early version.
+    var upperVaults: Set<UInt16>?
 
     /// The nodes that the kernel knows.
     package var nodes: [Node] { lookups.keys.map { Node(number: $0) } }
@@ -43,6 +45,7 @@ package final class LockedSession: Sendable {
     private let lookups: LookupTable
     private let answers: LockedAnswers
     private let isStored: Bool
+    private let upperVaults: Set<UInt16>?
     /// The numbers of the nodes of which the kernel has tried to store pages.
     private let refused: RankedMutex<Set<UInt64>>
     private let waking: Descriptor
@@ -61,6 +64,7 @@ package final class LockedSession: Sendable {
     ) throws(SystemError) {
         self.connection = connection
         self.isStored = isStored
+        upperVaults = state.upperVaults
         refused = RankedMutex(state.refusedNumbers, rank: .leaf)
         initialisation = state.initialisation
         lookups = LookupTable(counts: state.lookups)
@@ -80,7 +84,7 @@ package final class LockedSession: Sendable {
     package var state: ConnectionState {
         ConnectionState(
             initialisation: initialisation, lookups: lookups.counts,
-            refusedNumbers: refused.withLock { $0 })
+            refusedNumbers: refused.withLock { $0 }, upperVaults: upperVaults)
     }
 
     /// The number of files of which changes are lost because the kernel had not stored them before.
@@ -116,10 +120,17 @@ package final class LockedSession: Sendable {
             _ = lookups.subtract(count, from: Node(number: node))
         }
         guard let request = WireRequest(bytes) else { return }
-        if request.storesPages { refused.withLock { _ = $0.insert(request.node) } }
+        if request.storesPages, !isPast(Node(number: request.node)) {
+            refused.withLock { _ = $0.insert(request.node) }
+        }
         guard let answer = confirmation(of: request) ?? answers.answer(to: request) else { return }
         // Fails if the program has been killed meanwhile.
         _ = unsafe Glibc.write(connection.number, answer, answer.count)
+    }
+
+    /// Whether a node belongs to the past of a vault: what programs write to it is refused anyway.
+    private func isPast(_ node: Node) -> Bool {
+        node.mayBePast && upperVaults?.contains(node.slot) != true
     }
 
     /// The answer to an fsync where there is nothing left to store; nil for other requests.

@@ -221,6 +221,8 @@ extension Session {
 
     /// What the next process needs; for use after `run`.
     package var state: ConnectionState {
-        ConnectionState(initialisation: channel.initialisation, lookups: lookups.counts)
+        ConnectionState(
+            initialisation: channel.initialisation, lookups: lookups.counts,
+            upperVaults: Set(fileSystem.root.vaults.map(\.slot).filter { $0 >= Node.firstPastSlot }))
     }
 }

@@ -14,7 +14,8 @@ import Testing
     /// - Parameter requests: Kind, node, and flags of a write.
     /// - Returns: The error in each answer, and the session.
     private func errors(
-        of requests: [(kind: UInt32, node: UInt64, flags: UInt32)], isStored: Bool, refused: Set<UInt64> = []
+        of requests: [(kind: UInt32, node: UInt64, flags: UInt32)], isStored: Bool,
+        refused: Set<UInt64> = [], upperVaults: Set<UInt16>? = nil
     ) throws -> (codes: [Int32], session: LockedSession) {
         var ends: [Int32] = [0, 0]
         #expect(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
@@ -22,7 +23,9 @@ import Testing
         defer { close(kernel) }
         let session = try LockedSession(
             Descriptor(owning: ends[0]),
-            ConnectionState(initialisation: Initialisation(), lookups: [:], refusedNumbers: refused),
+            ConnectionState(
+                initialisation: Initialisation(), lookups: [:], refusedNumbers: refused,
+                upperVaults: upperVaults),
             owner: (0, 0), changed: 0, isStored: isStored)
         let hasEnded = Condition(false)
         try CofferSystem.Thread.startDetached("locked") {
@@ -66,5 +69,15 @@ import Testing
         #expect(result.codes == [ENOKEY, ENOKEY, ENOKEY, ENOKEY])
         #expect(result.session.refusedCount == 3)
         #expect(Set(result.session.state.refused.map(\.number)) == [4, 5, 6])
+    }
+
+    /// Nothing is lost of the past.
+    @Test func whatComesForThePastIsNotCounted() throws {
+        let numbers = [0xFFFF, 0xFFFE].map { Node(slot: $0, item: 9).number }
+        let result = try errors(
+            of: numbers.map { (Self.write, $0, Self.fromCache) }, isStored: true, upperVaults: [0xFFFE])
+        #expect(result.codes == [ENOKEY, ENOKEY])
+        #expect(result.session.state.refused.map(\.number) == [numbers[1]])
+        #expect(result.session.state.upperVaults == [0xFFFE])
     }
 }
