@@ -2,6 +2,7 @@ import CofferFormat
 import CofferSystem
 import CofferTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CofferFUSE
@@ -129,8 +130,10 @@ extension LiveMountTests {
 
 /// The slots of past states.
 @Suite struct PastSlotTests {
-    private struct Vaults: VaultDirectory {
-        let open: [MountedVault]
+    private final class Vaults: VaultDirectory {
+        let list: Mutex<[MountedVault]>
+        init(open: [MountedVault]) { list = Mutex(open) }
+        var open: [MountedVault] { list.withLock { $0 } }
         var vaults: [MountedVault] { open }
         func vault(slot: UInt16) -> MountedVault? { open.first { $0.slot == slot } }
         func vault(named name: [UInt8]) -> MountedVault? { nil }
@@ -185,7 +188,7 @@ extension LiveMountTests {
     /// Each state is another one, as the vault changes between.
     @Test func manyStatesAreForgotten() throws {
         let vaults = Vaults(open: [MountedVault(slot: 1, name: "one", vault: try make())])
-        let past = PastTrees(vaults, known: LookupTable().past)
+        let past = PastTrees(vaults, known: LookupTable().past, presentTime: 0)
         defer { past.stop() }
         let caller = Caller(user: 0, group: 0, umask: 0)
         var due: [Int] = []
@@ -217,5 +220,129 @@ extension LiveMountTests {
         #expect(past.slots == [0xF123])
         past.unpin(root)
         #expect(past.slots == [])
+    }
+
+    private func change(_ vault: Vault, _ name: String) throws {
+        _ = try vault.create(
+            Vault.NewItem(mode: 0o100644), named: Array(name.utf8), in: Vault.rootNumber,
+            by: Caller(user: 0, group: 0, umask: 0))
+    }
+
+    private func fails(with code: Int32, _ body: () throws(FileSystemError) -> Void) -> Bool {
+        do throws(FileSystemError) { try body() } catch { return error.errno == code }
+        return false
+    }
+
+    /// Each commit waits for the disk.
+    @Test func thePresentStateIsNotCommittedEachTime() throws {
+        let vault = try make()
+        let vaults = Vaults(open: [MountedVault(slot: 1, name: "one", vault: vault)])
+        for presentTime in [0, Int64.max] {
+            let past = PastTrees(vaults, known: LookupTable().past, presentTime: presentTime)
+            defer { past.stop() }
+            let first = try past.pin(.max, of: 1)
+            #expect(first.isPresent)
+            try change(vault, "a\(presentTime)")
+            #expect(try vault.history.find(.max).isUncommitted)
+            let second = try past.pin(.max, of: 1)
+            #expect(second.isPresent)
+            #expect((first.root == second.root) == (presentTime == .max))
+            #expect(try vault.history.find(.max).isUncommitted == (presentTime == .max))
+            try vault.commit()
+            // What is committed is seen at once.
+            try change(vault, "b\(presentTime)")
+            try vault.history.keepPresent()
+            #expect(try past.pin(.max, of: 1).root != first.root)
+        }
+    }
+
+    /// A time before changes that are not committed yet leads to no present state, and stands for none.
+    @Test func aTimeBeforeUncommittedChanges() throws {
+        let vault = try make()
+        try change(vault, "one")
+        try vault.history.keepPresent()
+        usleep(1000)
+        let time = Clock.realTime
+        usleep(1000)
+        try change(vault, "two")
+        let vaults = Vaults(open: [MountedVault(slot: 1, name: "one", vault: vault)])
+        let past = PastTrees(vaults, known: LookupTable().past, presentTime: .max)
+        defer { past.stop() }
+        let before = try past.pin(time, of: 1)
+        #expect(!before.isPresent)
+        #expect(try past.readDirectory(before.root, after: 2, limit: 10).count == 1)
+        try change(vault, "three")
+        let now = try past.pin(.max, of: 1)
+        #expect(now.isPresent)
+        #expect(try past.readDirectory(now.root, after: 2, limit: 10).count == 3)
+    }
+
+    /// A vault that takes nothing any more can still be read.
+    @Test(arguments: [true, false]) func aStoppedVault(hasChanges: Bool) throws {
+        let vault = try make()
+        try change(vault, "one")
+        try vault.history.keepPresent()
+        let vaults = Vaults(open: [MountedVault(slot: 1, name: "one", vault: vault)])
+        let past = PastTrees(vaults, known: LookupTable().past, presentTime: 0)
+        defer { past.stop() }
+        let before = try past.pin(.max, of: 1)
+        if hasChanges { try change(vault, "two") }
+        vault.stop("for a test")
+        let after = try past.pin(.max, of: 1)
+        #expect(after.root == before.root && after.isPresent != hasChanges)
+        let names = try past.readDirectory(after.root, after: 2, limit: 10).map(\.entry.name)
+        #expect(names == [Array("one".utf8)])
+    }
+
+    /// Of a vault that was deleted, or opened again, nothing is read through an old view.
+    @Test(arguments: [true, false]) func aDeletedVault(isOpenedAgain: Bool) throws {
+        let vault = try make()
+        try change(vault, "one")
+        let vaults = Vaults(open: [MountedVault(slot: 1, name: "one", vault: vault)])
+        let past = PastTrees(vaults, known: LookupTable().past)
+        defer { past.stop() }
+        let root = try past.pin(.max, of: 1).root
+        #expect(try past.readDirectory(root, after: 2, limit: 10).count == 1)
+        let other = isOpenedAgain ? [MountedVault(slot: 1, name: "one", vault: try make())] : []
+        vaults.list.withLock { $0 = other }
+        #expect(fails(with: ESTALE) { () throws(FileSystemError) in _ = try past.attributes(of: root) })
+        #expect(vault.state.withLock { $0.tree.history?.viewed } == [:])
+        #expect(past.viewCount == 0)
+    }
+}
+
+extension History.Place {
+    /// Closes the view.
+    fileprivate var isUncommitted: Bool {
+        if case .view(let view) = self { view.close() }
+        if case .uncommitted = self { return true }
+        return false
+    }
+}
+
+@Suite struct PastListingTests {
+    private func listing(_ count: Int) -> PastListings.Listing {
+        .items((0..<count).map { HistoryView.Entry(name: [], item: 1, type: 8, cookie: Int64($0)) })
+    }
+
+    @Test func whatWasUsedLastStays() {
+        var listings = PastListings()
+        func node(_ number: Int) -> Node { Node(slot: 0xF000 + UInt16(number % 2), item: Int64(number)) }
+        func use(_ number: Int) -> Int? { listings.use(node(number))?.count }
+        for number in 0..<PastListings.countMax { listings.add(listing(3), of: node(number)) }
+        #expect(use(0) == 3)
+        listings.add(listing(3), of: node(1000))
+        #expect(listings.count == PastListings.countMax && listings.entryCount == 3 * PastListings.countMax)
+        #expect(use(1) == nil && use(0) == 3)
+        listings.add(listing(PastListings.entryCountMax - 4), of: node(1001))
+        #expect(listings.count == 2 && use(0) == 3)
+        listings.add(listing(PastListings.entryCountMax + 1), of: node(1002))
+        #expect(listings.count == 1 && listings.entryCount == PastListings.entryCountMax + 1)
+        listings.add(listing(1), of: node(1003))
+        #expect(listings.count == 1 && listings.entryCount == 1)
+        listings.removeAll(in: 0xF000)
+        #expect(listings.count == 1)
+        listings.removeAll(in: 0xF001)
+        #expect(listings.count == 0 && listings.entryCount == 0)
     }
 }

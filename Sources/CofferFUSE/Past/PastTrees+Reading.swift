@@ -32,6 +32,20 @@ extension PastTrees {
         return attributes
     }
 
+    /// With the mode alone, the mask of the root's ACL would be the rights of its group.
+    private func accessListAboveStates(
+        _ node: Node
+    ) throws(FileSystemError) -> [(name: [UInt8], value: [UInt8])] {
+        guard let vault = root.vault(slot: node.slot)?.vault else { throw .stale }
+        let name = ExtendedAttributeName.accessList
+        do throws(FileSystemError) {
+            return [(name, try vault.extendedAttribute(name, of: Vault.rootNumber))]
+        } catch {
+            if case .attributeNotFound = error { return [] }
+            throw error
+        }
+    }
+
     private func lookupAboveStates(_ name: [UInt8], in parent: Node) throws(FileSystemError) -> Node {
         switch name {
         case Self.dot: parent
@@ -43,14 +57,41 @@ extension PastTrees {
         }
     }
 
-    private func readHistory(_ node: Node) throws(FileSystemError) -> [(entry: Vault.Entry, node: Node)] {
-        guard let vault = root.vault(slot: node.slot)?.vault, vault.history.isOn else { throw .stale }
-        return try vault.history.namedStates().map { state, name in
-            let slot = slot(of: state, in: node.slot)
+    /// The states of a vault after a cookie; numbers of states ascend from 1.
+    private func readHistory(
+        _ node: Node, after cookie: Int64, limit: Int
+    ) throws(FileSystemError) -> [(entry: Vault.Entry, node: Node)] {
+        let listing = try self.listing(of: node, isBeginning: cookie < 1) { () throws(FileSystemError) in
+            guard let vault = root.vault(slot: node.slot)?.vault, vault.history.isOn else { throw .stale }
+            return .states(try vault.history.namedStates())
+        }
+        guard case .states(let all) = listing else { return [] }
+        let states = all[all.firstIndex(from: { $0.state.number + 2 > cookie })...].prefix(limit)
+        if states.isEmpty { noteEnd(of: node) }
+        return zip(states, slots(of: states.map(\.state), in: node.slot)).map { state, slot in
             let root = slot.map { Node(slot: $0, item: Vault.rootNumber) }
-            // Numbers of states ascend from 1.
+            let number = state.state.number
             return entry(
-                Array(name.utf8), root ?? .unseen(state.number, in: node.slot), .directory, state.number + 2)
+                Array(state.name.utf8), root ?? .unseen(number, in: node.slot), .directory, number + 2)
+        }
+    }
+
+    /// The items of a directory after a cookie.
+    private func readItems(
+        _ node: Node, after cookie: Int64, limit: Int
+    ) throws(FileSystemError) -> [(entry: Vault.Entry, node: Node)] {
+        let listing = try use(node.slot) { view throws(FileSystemError) -> PastListings.Listing in
+            try self.listing(of: node, isBeginning: false) { () throws(FileSystemError) in
+                .items(try view.entries(of: node.item))
+            }
+        }
+        guard case .items(let all) = listing else { return [] }
+        let items = all[all.firstIndex(from: { $0.cookie > cookie })...].prefix(limit)
+        if items.isEmpty { noteEnd(of: node) }
+        return items.map { item in
+            let entry = Vault.Entry(
+                name: item.name, item: item.item, type: item.type, cookie: item.cookie, attributes: nil)
+            return (entry, Node(slot: node.slot, item: item.item))
         }
     }
 
@@ -105,20 +146,11 @@ extension PastTrees {
             entries.append(entry(Self.dotDot, parent, .directory, 2))
         }
         if node.isHistory {
-            entries += try readHistory(node).filter { $0.entry.cookie > cookie }.prefix(limit)
+            entries += try readHistory(node, after: cookie, limit: limit)
         } else if node.isAboveStates {
             if cookie < 3 { entries.append(entry(Node.historyName, .history(in: node.slot), .directory, 3)) }
         } else {
-            let all = try self.entries(of: node)
-            for item in all[all.firstIndex(after: cookie)...].prefix(limit) {
-                let child = Node(slot: node.slot, item: item.item)
-                entries.append(
-                    (
-                        Vault.Entry(
-                            name: item.name, item: item.item, type: item.type, cookie: item.cookie,
-                            attributes: nil), child
-                    ))
-            }
+            entries += try readItems(node, after: cookie, limit: limit)
         }
         return entries
     }
@@ -139,19 +171,23 @@ extension PastTrees {
     func extendedAttributes(
         of node: Node
     ) throws(FileSystemError) -> [(name: [UInt8], value: [UInt8])] {
-        if node.isAboveStates { return [] }
+        if node.isAboveStates { return try accessListAboveStates(node) }
         return try use(node.slot) { view throws(FileSystemError) in
             try view.extendedAttributes(of: node.item)
         }
     }
 
     /// Reads content; waits for the disk, and for the remote.
+    ///
+    /// - Parameter isInterrupted: Whether nobody wants the answer any more.
     func read(
-        _ node: Node, at offset: Int64, count: Int, into buffer: AlignedBuffer
+        _ node: Node, at offset: Int64, count: Int, into buffer: AlignedBuffer,
+        isInterrupted: () -> Bool
     ) throws(FileSystemError) -> Int {
         if node.isAboveStates { throw .isDirectory }
         return try use(node.slot) { view throws(FileSystemError) in
-            try view.read(node.item, at: offset, count: count, into: buffer)
+            try view.read(
+                node.item, at: offset, count: count, into: buffer, isInterrupted: isInterrupted)
         }
     }
 
@@ -163,13 +199,13 @@ extension PastTrees {
     }
 }
 
-extension [HistoryView.Entry] {
-    /// The place of the first entry with a greater cookie.
-    fileprivate func firstIndex(after cookie: Int64) -> Int {
+extension Array {
+    /// The place of the first element with a property that all elements after it have, too.
+    fileprivate func firstIndex(from isBehind: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if self[middle].cookie > cookie { high = middle } else { low = middle + 1 }
+            if isBehind(self[middle]) { high = middle } else { low = middle + 1 }
         }
         return low
     }

@@ -10,7 +10,7 @@ final class PastTrees: Sendable {
     /// How long a view stays open that nothing uses, in nanoseconds.
     static let idleTime: Int64 = 600_000_000_000
     /// How long requests may go on that use a view which is to be closed, in nanoseconds.
-    private static let closingTimeMax: Int64 = 10_000_000_000
+    static let closingTimeMax: Int64 = 10_000_000_000
     /// The shortest pause between two looks for idle views, in nanoseconds.
     private static let pauseMin: Int64 = 10_000_000
 
@@ -18,11 +18,10 @@ final class PastTrees: Sendable {
     /// that is done again.
     private static let slotCountMax = 1024, slotCountStep = 256
 
-    /// The entries of a directory that was read last, since a listing takes many requests.
-    struct Listing {
-        let directory: Int64
-        let entries: [HistoryView.Entry]
-    }
+    /// How long a present state that was looked up stands for a later one that is not committed yet, in nanoseconds.
+    ///
+    /// Each commit waits for the disk, and a program looks a time up with each path below it.
+    static let presentTime: Int64 = 1_000_000_000
 
     private struct Tree {
         /// The slot of the vault.
@@ -35,11 +34,29 @@ final class PastTrees: Sendable {
         var lastUse: Int64 = 0
         /// The number of requests that are about to tell the kernel of the tree.
         var pins = 0
-        var listing: Listing?
+        /// The generation of its nodes, by which a handle of an earlier tree in the slot does not lead here.
+        let generation = UInt64(UInt32.random(in: 2...(.max >> 1)))
+    }
+
+    /// A state of a vault, whose end may have come meanwhile.
+    private struct StateKey: Hashable {
+        let vault: UInt16
+        let number: Int64
+        let since: Int64
+
+        init(_ state: History.State, of vault: UInt16) {
+            self.vault = vault
+            number = state.number
+            since = state.since
+        }
     }
 
     private struct Trees {
+        private(set) var slots: [StateKey: UInt16] = [:]
         var bySlot: [UInt16: Tree] = [:]
+        var listings = PastListings()
+        /// The tree of each vault's present state that was looked up last, and when, by the monotonic clock.
+        var present: [UInt16: (slot: UInt16, time: Int64)] = [:]
         /// The slot to try next.
         var next = UInt16.max
         /// From how many slots on the kernel is made to forget.
@@ -50,6 +67,21 @@ final class PastTrees: Sendable {
         var hasCloser = false
         var isStopped = false
 
+        /// The tree of a state; nil if it has none.
+        func slot(of state: History.State, in vault: UInt16) -> UInt16? { slots[StateKey(state, of: vault)] }
+
+        mutating func add(_ tree: Tree, in slot: UInt16) {
+            bySlot[slot] = tree
+            slots[StateKey(tree.state, of: tree.vault)] = slot
+        }
+
+        mutating func remove(_ slot: UInt16) {
+            guard let tree = bySlot.removeValue(forKey: slot) else { return }
+            slots[StateKey(tree.state, of: tree.vault)] = nil
+            if present[tree.vault]?.slot == slot { present[tree.vault] = nil }
+            listings.removeAll(in: slot)
+        }
+
         /// Takes the views out of trees that no request uses.
         mutating func takeViews(where isTaken: (Tree) -> Bool) -> [HistoryView] {
             var views: [HistoryView] = []
@@ -57,7 +89,7 @@ final class PastTrees: Sendable {
                 guard let view = tree.view else { continue }
                 views.append(view)
                 bySlot[slot]?.view = nil
-                bySlot[slot]?.listing = nil
+                listings.removeAll(in: slot)
             }
             return views
         }
@@ -66,21 +98,30 @@ final class PastTrees: Sendable {
     let root: any VaultDirectory
     private let known: PastNodeCounts
     private let idleTime: Int64
+    private let presentTime: Int64
     private let trees = Condition(Trees(), rank: .leaf)
 
     /// - Parameters:
     ///   - known: The nodes that the kernel knows.
     ///   - idleTime: How long a view stays open that nothing uses, in nanoseconds.
-    init(_ root: any VaultDirectory, known: PastNodeCounts, idleTime: Int64 = PastTrees.idleTime) {
+    ///   - presentTime: As for the type.
+    init(
+        _ root: any VaultDirectory, known: PastNodeCounts, idleTime: Int64 = PastTrees.idleTime,
+        presentTime: Int64 = PastTrees.presentTime
+    ) {
         self.root = root
         self.known = known
         self.idleTime = idleTime
+        self.presentTime = presentTime
     }
 
     /// The number of open views; for tests.
     var viewCount: Int { trees.withLock { $0.bySlot.values.count { $0.view != nil } } }
     /// The slots in use; for tests.
     var slots: Set<UInt16> { trees.withLock { Set($0.bySlot.keys) } }
+
+    /// The number of entries of listings in memory; for tests.
+    var listedCount: Int { trees.withLock { $0.listings.entryCount } }
 
     // MARK: Finding a state
 
@@ -93,29 +134,63 @@ final class PastTrees: Sendable {
     /// - Throws: `.notFound` if no state of that time or an earlier one is kept; `.busy` if no slot is free.
     func pin(_ time: Int64, of vault: UInt16) throws(FileSystemError) -> (root: Node, isPresent: Bool) {
         guard let history = root.vault(slot: vault)?.vault.history else { throw .stale }
-        if trees.withLock({ $0.barred[vault] != nil }) { throw .notFound }
-        guard let view = try history.view(at: time) else { throw .notFound }
-        let state = view.state
-        guard let slot = install(view, of: vault) else {
+        let view: HistoryView
+        switch try history.find(time) {
+        case .nothing: throw .notFound
+        case .view(let found): view = found
+        case .uncommitted:
+            // It was present at some time within the last second, so at that time, too, or since then.
+            if let slot = pinPresent(of: vault) { return (Node(slot: slot, item: Vault.rootNumber), true) }
+            guard let found = try Self.present(time, history) else { throw .notFound }
+            view = found
+        }
+        // A commit may have shown that the time is before the changes.
+        let isPresent = view.state.until == .max
+        guard let slot = install(view, of: vault, isPresent: isPresent) else {
             view.close()
             throw .busy
         }
-        return (Node(slot: slot, item: Vault.rootNumber), state.until == .max)
+        return (Node(slot: slot, item: Vault.rootNumber), isPresent)
+    }
+
+    /// The present state, or the latest kept one if it cannot be committed.
+    private static func present(
+        _ time: Int64, _ history: History
+    ) throws(FileSystemError) -> HistoryView? {
+        do throws(FileSystemError) {
+            return try history.view(at: time)
+        } catch {
+            switch error {
+            case .stopped, .noSpace, .readOnly: return try history.keptView(at: time)
+            default: throw error
+            }
+        }
+    }
+
+    /// Pins the tree of the present state that was looked up last, if that was not long ago.
+    private func pinPresent(of vault: UInt16) -> UInt16? {
+        trees.withLock { trees in
+            guard let present = trees.present[vault], Clock.monotonic - present.time < presentTime,
+                trees.bySlot[present.slot] != nil
+            else { return nil }
+            trees.bySlot[present.slot]?.pins += 1
+            return present.slot
+        }
     }
 
     /// Makes a view that of the state's tree, and pins the tree; nil if no slot is free.
-    private func install(_ view: HistoryView, of vault: UInt16) -> UInt16? {
+    private func install(_ view: HistoryView, of vault: UInt16, isPresent: Bool) -> UInt16? {
         let state = view.state
         var isSurplus = false
         let slot: UInt16? = trees.withLock { trees in
-            let there = trees.bySlot.first { $1.vault == vault && $1.state.isSame(as: state) }?.key
-            guard let slot = there ?? freeSlot(&trees) else { return nil }
+            guard let slot = trees.slot(of: state, in: vault) ?? freeSlot(&trees) else { return nil }
             var tree = trees.bySlot[slot] ?? Tree(vault: vault, state: state)
             isSurplus = tree.view != nil || trees.barred[vault] != nil
             if !isSurplus { tree.view = view }
             tree.lastUse = Clock.monotonic
             tree.pins += 1
-            trees.bySlot[slot] = tree
+            trees.add(tree, in: slot)
+            if isPresent { trees.present[vault] = (slot, tree.lastUse) }
             return slot
         }
         if isSurplus { view.close() }
@@ -153,11 +228,13 @@ final class PastTrees: Sendable {
         releaseIfUnknown(root.slot)
     }
 
-    /// The tree of a state; nil if it has none.
-    func slot(of state: History.State, in vault: UInt16) -> UInt16? {
-        trees.withLock { trees in trees.bySlot.first { $1.vault == vault && $1.state.isSame(as: state) }?.key
-        }
+    /// The tree of each state; nil if it has none.
+    func slots(of states: some Sequence<History.State>, in vault: UInt16) -> [UInt16?] {
+        trees.withLock { trees in states.map { trees.slot(of: $0, in: vault) } }
     }
+
+    /// The generation of the nodes of a tree; nil if there is no such tree.
+    func generation(of slot: UInt16) -> UInt64? { trees.withLock { $0.bySlot[slot]?.generation } }
 
     /// The slot of the vault to which a tree belongs; nil if there is no such tree.
     func vault(of slot: UInt16) -> UInt16? { trees.withLock { $0.bySlot[slot]?.vault } }
@@ -168,7 +245,7 @@ final class PastTrees: Sendable {
             guard let tree = trees.bySlot[slot], tree.pins == 0, tree.users == 0, !known.has(slot) else {
                 return nil
             }
-            trees.bySlot[slot] = nil
+            trees.remove(slot)
             return tree.view
         }
         view?.close()
@@ -188,18 +265,24 @@ final class PastTrees: Sendable {
     }
 
     private func open(_ slot: UInt16) throws(FileSystemError) -> HistoryView {
-        let (vault, state, open) = try trees.withLock { trees throws(FileSystemError) in
+        let (slotOfVault, state, open) = try trees.withLock { trees throws(FileSystemError) in
             guard let tree = trees.bySlot[slot], !trees.isStopped, trees.barred[tree.vault] == nil else {
                 throw .stale
             }
             if tree.view != nil { trees.bySlot[slot]?.users += 1 }
             return (tree.vault, tree.state, tree.view)
         }
-        if let open { return open }
-        guard let view = try root.vault(slot: vault)?.vault.history.view(of: state) else { throw .stale }
+        // The vault may have been deleted meanwhile, or opened again.
+        let vault = root.vault(slot: slotOfVault)?.vault
+        if let open {
+            if open.belongs(to: vault) { return open }
+            drop(open, slot)
+            throw .stale
+        }
+        guard let view = try vault?.history.view(of: state) else { throw .stale }
         let used: HistoryView? = trees.withLock { trees in
             guard let tree = trees.bySlot[slot], tree.state == state, !trees.isStopped,
-                trees.barred[vault] == nil
+                trees.barred[slotOfVault] == nil
             else { return nil }
             if tree.view == nil { trees.bySlot[slot]?.view = view }
             trees.bySlot[slot]?.users += 1
@@ -221,24 +304,37 @@ final class PastTrees: Sendable {
         if isAwaited { trees.update { _ in } }
     }
 
-    /// The entries of a directory, in the order of reading.
-    func entries(of directory: Node) throws(FileSystemError) -> [HistoryView.Entry] {
-        try use(directory.slot) { view throws(FileSystemError) in
-            let last = trees.withLock { $0.bySlot[directory.slot]?.listing }
-            if let last, last.directory == directory.item { return last.entries }
-            let entries = try view.entries(of: directory.item)
-            trees.withLock {
-                $0.bySlot[directory.slot]?.listing = Listing(directory: directory.item, entries: entries)
-            }
-            return entries
-        }
+    /// Closes a view that is of no use any more, unless other requests still use it.
+    private func drop(_ view: HistoryView, _ slot: UInt16) {
+        release(slot)
+        let views = trees.withLock { $0.takeViews { $0.view === view } }
+        for view in views { view.close() }
     }
+
+    /// What a directory has, in the order of reading.
+    ///
+    /// - Parameter isBeginning: Whether a program begins to list it, so that what is not fixed is read again.
+    func listing(
+        of directory: Node, isBeginning: Bool, _ read: () throws(FileSystemError) -> PastListings.Listing
+    ) throws(FileSystemError) -> PastListings.Listing {
+        let last = isBeginning ? nil : trees.withLock { $0.listings.use(directory) }
+        if let last { return last }
+        let listing = try read()
+        trees.withLock { $0.listings.add(listing, of: directory) }
+        return listing
+    }
+
+    /// Notes that a program has read all of a directory.
+    func noteEnd(of directory: Node) { trees.withLock { $0.listings.remove(directory) } }
 
     // MARK: Closing
 
     /// Runs `body` while no view of a vault's past is open, unless requests use one for very long.
+    ///
+    /// - Parameter time: How long to wait for requests that use one, in nanoseconds.
     func withoutViews<Result, Failure: Error>(
-        of vault: UInt16, _ body: () throws(Failure) -> Result
+        of vault: UInt16, awaiting time: Int64 = PastTrees.closingTimeMax,
+        _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         trees.withLock { $0.barred[vault, default: 0] += 1 }
         defer {
@@ -247,7 +343,7 @@ final class PastTrees: Sendable {
                 trees.barred[vault] = count == 1 ? nil : count - 1
             }
         }
-        _ = trees.wait(nanoseconds: Self.closingTimeMax) { trees in
+        _ = trees.wait(nanoseconds: time) { trees in
             trees.bySlot.values.contains { $0.vault == vault && $0.users > 0 } ? nil : true
         }
         for view in trees.withLock({ $0.takeViews { $0.vault == vault } }) { view.close() }
@@ -300,9 +396,4 @@ final class PastTrees: Sendable {
             return max(Self.pauseMin, oldest + idleTime - now)
         }
     }
-}
-
-extension History.State {
-    /// Whether it is the same state, whose end may have come meanwhile.
-    fileprivate func isSame(as other: Self) -> Bool { number == other.number && since == other.since }
 }

@@ -63,7 +63,8 @@ extension Session {
             let got: Int
             do throws(FileSystemError) {
                 got = try fileSystem.past.read(
-                    node, at: offset, count: min(count, buffer.count), into: buffer)
+                    node, at: offset, count: min(count, buffer.count), into: buffer,
+                    isInterrupted: { read.isInterrupted })
             } catch {
                 return read.fail(error)
             }

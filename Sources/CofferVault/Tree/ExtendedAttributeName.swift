@@ -1,9 +1,10 @@
 internal import CofferStore
 
 /// Names of extended attributes that have a meaning to a vault.
-enum ExtendedAttributeName {
+package enum ExtendedAttributeName {
+    /// The access control list of an item.
+    package static let accessList = Array("system.posix_acl_access".utf8)
     static let capability = Array("security.capability".utf8)
-    static let accessList = Array("system.posix_acl_access".utf8)
     static let defaultList = Array("system.posix_acl_default".utf8)
 
     /// The content state of an item; it cannot be set, and is not listed, so that copies do not include it.
