@@ -8,7 +8,7 @@ package struct Node: Hashable, Sendable {
     package static let root = Node(slot: 0, item: 1)
     private static let itemBits: UInt64 = 48
 
-    /// The vault's slot in the profile, 1 to 65535; 0 for the root of the mount.
+    /// The slot of a vault in the profile, or of a past state; 0 for the root of the mount.
     package let slot: UInt16
     /// The item's number in the vault, 1 for its root; below 2^48.
     package let item: Int64

@@ -3,7 +3,7 @@ package import CofferVault
 
 /// A vault at its place in the mount.
 package struct MountedVault: Sendable {
-    /// The vault's slot, 1 to 65535, which never changes.
+    /// The vault's slot, which never changes: from 1 on, below `Node.firstPastSlot` if a current version chose it.
     package let slot: UInt16
     /// The name of the vault's directory in the root of the mount.
     package let name: String

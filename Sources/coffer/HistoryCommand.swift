@@ -10,7 +10,8 @@ struct HistoryCommand: ParsableCommand {
             state. All states of the last 24 hours are kept, then one for each hour of a week, one for each day of a \
             quarter, and one for each week before that. The history stays on this device: other devices and members have \
             their own. In the mount, past states are folders: ~/Coffer/Plans/.coffer/history/2026-11-20T14:05, which no \
-            listing shows.
+            listing shows. The past goes with its vault: “coffer vault delete”, and “rm -r” on the folder of a vault, \
+            delete both.
 
             Examples:
               coffer vault set --history 14d Plans

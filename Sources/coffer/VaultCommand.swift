@@ -73,8 +73,9 @@ struct VaultCommand: ParsableCommand {
                 that has not been sent, or is pinned, stays and does not count. The limit applies to this device only.
 
                 --history: Keeps past states of the vault for a time, for “coffer history”, “coffer diff” and “coffer \
-                restore”, and in the hidden folder .coffer/history of the vault. The past takes space for what was deleted or overwritten. With “none”, which is how a vault \
-                begins, nothing of the past is kept, and what was kept goes. This applies to this device only, too.
+                restore”, and in the hidden folder .coffer/history of the vault. The past takes space for what was \
+                deleted or overwritten. With “none”, which is how a vault begins, nothing of the past is kept, and what \
+                was kept goes. This applies to this device only, too.
 
                 Examples:
                   coffer vault set --history 14d Personal
