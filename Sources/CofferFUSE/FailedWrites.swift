@@ -51,7 +51,7 @@ final class FailedWrites: Sendable {
         }
     }
 
-    /// Notes that a write was refused of which nothing is missing.
+    /// Notes that a write was refused of which nothing is missing; the kernel reports that, too.
     func noteRefusal() {
         isNew.store(true, ordering: .relaxed)
         additions.add(1, ordering: .relaxed)

@@ -47,13 +47,9 @@ struct FileSystem: Sendable {
         }
         if isPast(parent) { return try past.lookup(name, in: parent) }
         if name == [46, 46], parent.item == Vault.rootNumber { return (.root, rootAttributes) }
-        let attributes: Attributes
-        do throws(FileSystemError) {
-            attributes = try vault(parent).lookup(name, in: parent.item)
-        } catch {
-            guard case .notFound = error, let hidden = try hidden(name, in: parent) else { throw error }
-            return hidden
-        }
+        // Not what the vault has under that name: another member may have put it there.
+        if let hidden = try hidden(name, in: parent) { return hidden }
+        let attributes = try vault(parent).lookup(name, in: parent.item)
         return (Node(slot: parent.slot, item: attributes.number), attributes)
     }
 
@@ -70,6 +66,7 @@ struct FileSystem: Sendable {
             changes.mode = item.mode & ModeBits.permissions & ~caller.umask
             return (vaultNode(mounted), try mounted.vault.setAttributes(of: Vault.rootNumber, changes))
         }
+        if try hidden(name, in: parent) != nil { throw .alreadyExists }
         let attributes = try vault(parent).create(item, named: name, in: parent.item, by: caller)
         return (Node(slot: parent.slot, item: attributes.number), attributes)
     }
@@ -78,20 +75,28 @@ struct FileSystem: Sendable {
         if parent.isRoot { throw .notPermitted }
         let vault = try vault(parent)
         guard node.slot == parent.slot else { throw .crossVault }
+        if try hidden(name, in: parent) != nil { throw .alreadyExists }
         return try vault.link(node.item, as: name, in: parent.item)
     }
 
     /// - Returns: The number of an item that this left without a name.
     func unlink(_ name: [UInt8], in parent: Node) throws(FileSystemError) -> Int64? {
         if parent.isRoot { throw root.vault(named: name) == nil ? .notFound : .isDirectory }
+        try checkNotHidden(name, in: parent)
         let (number, isLast) = try vault(parent).unlink(name, in: parent.item)
         return isLast ? number : nil
     }
 
     func removeDirectory(_ name: [UInt8], in parent: Node) throws(FileSystemError) {
-        if parent.isRoot { return try root.removeEmptyVault(named: name) }
-        try changing(name, in: parent) { () throws(FileSystemError) in
+        guard parent.isRoot else {
+            try checkNotHidden(name, in: parent)
             _ = try vault(parent).removeDirectory(name, in: parent.item)
+            return
+        }
+        guard let mounted = root.vault(named: name) else { throw .notFound }
+        // The serving thread does not wait for requests that read the past: the next one will find the vault gone.
+        try past.withoutViews(of: mounted.slot, awaiting: 0) { () throws(FileSystemError) in
+            try root.removeEmptyVault(named: name)
         }
     }
 
@@ -102,9 +107,9 @@ struct FileSystem: Sendable {
         guard parent.slot == newParent.slot else { throw .crossVault }
         if !parent.isRoot {
             if isPast(newParent) { throw .readOnly }
-            return try changing(name, in: parent) { () throws(FileSystemError) in
-                try vault(parent).rename(name, in: parent.item, to: newName, in: newParent.item, mode)
-            }
+            try checkNotHidden(name, in: parent)
+            try checkNotHidden(newName, in: newParent)
+            return try vault(parent).rename(name, in: parent.item, to: newName, in: newParent.item, mode)
         }
         if mode == .exchange { throw .notSupported }
         if root.vault(named: newName) != nil, name != newName { throw .alreadyExists }

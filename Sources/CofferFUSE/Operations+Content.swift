@@ -103,7 +103,7 @@ extension Operations {
         // Nobody waits for the answer: the program takes the bytes for written.
         let isCached = unsafe file?.pointee.writepage == 1
         if session.fileSystem.isPast(node) {
-            session.notePastChange(node)
+            session.notePastChange(node, isCached: isCached)
             unsafe Reply(request)?.failure(.readOnly)
             return
         }
@@ -188,7 +188,7 @@ extension Operations {
         let caller = unsafe caller(request)
         unsafe Reply(request)?.confirm { () throws(FileSystemError) in
             if session.fileSystem.isPast(node) {
-                session.notePastChange(node)
+                session.notePastChange(node, isCached: false)
                 throw .readOnly
             }
             let allocation: Contents.Allocation
@@ -236,7 +236,7 @@ extension Operations {
         let caller = unsafe caller(request)
         unsafe Reply(request)?.answer({ () throws(FileSystemError) in
             if session.fileSystem.isPast(to) {
-                session.notePastChange(to)
+                session.notePastChange(to, isCached: false)
                 throw .readOnly
             }
             guard flags == 0 else { throw .invalidArgument }

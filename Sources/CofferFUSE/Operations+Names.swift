@@ -10,7 +10,9 @@ extension Operations {
         guard let session = unsafe session(request) else { return }
         let name = unsafe self.name(name)
         let parent = Node(number: parent)
-        if parent.isHistory { return unsafe session.lookUpState(name, in: parent, HeldRequest(request)) }
+        if session.fileSystem.isPast(parent) {
+            return unsafe session.lookUpPast(name, in: parent, HeldRequest(request))
+        }
         unsafe session.perform(HeldRequest(request)) { reply in
             let found: (node: Node, attributes: Attributes)
             do throws(FileSystemError) {
@@ -21,10 +23,7 @@ extension Operations {
                 }
                 return reply.noEntry()
             }
-            let generation =
-                found.node.mayBePast
-                ? session.spoilt.generation(of: found.node) : StatusRecord.generation
-            reply.entry(found.attributes, of: found.node, session.lookups, generation: generation)
+            reply.entry(found.attributes, of: found.node, session.lookups)
         }
     }
 
@@ -210,6 +209,10 @@ extension Operations {
                     node, after: cookie, limit: batchCount, attributes: plus)
                 for (entry, child) in batch {
                     if entry.cookie >= end { break reading }
+                    if try session.fileSystem.isHidden(entry.name, in: node) {
+                        cookie = entry.cookie
+                        continue
+                    }
                     let added = unsafe reply.withRequest {
                         unsafe listing.add(entry, child, plus: plus, to: $0)
                     }
@@ -230,6 +233,8 @@ extension Operations {
 extension Session {
     /// The first cookie that a listing must not reach; a listing begins at offset 0.
     fileprivate func endOfListing(of node: Node, from offset: Int64) throws(FileSystemError) -> Int64 {
+        // Nothing is added to the past, but to the list of states.
+        if fileSystem.isPast(node) { return .max }
         guard offset == 0 else { return listingEnds.withLock { $0.end(of: node) } ?? .max }
         let end = try fileSystem.nextCookie(in: node)
         listingEnds.withLock { $0.begin(node, endingBefore: end) }

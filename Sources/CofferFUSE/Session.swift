@@ -10,13 +10,14 @@ internal import Glibc
 /// before it sleeps, since waking a thread is the largest cost of a small request. While the disk works on
 /// scattered reads, it goes on receiving, and answers them as they end. An idle mount uses no CPU.
 @safe
-// SAFETY: `session` is set by `mount` or `resume`, before there are other threads, and lives until deinit. `run`, `reads`,
-// `buffer`, all that requests use, and `channel`, but for what it says is for any thread, belong to the serving thread.
-// Other threads (those of `syncs`, `namesThread`, `seekThread`, `waiting`, and `pastRequests`, each with a lock around its queue, and
-// those of `deferred`) answer held requests; any thread calls `forgetRootEntry`, `end`, and what locks the profile
-// (`Session+Locking`): libfuse allows that. Work for a held request and for locking uses `lookups`, `listingEnds`,
-// `notifier`, `gate`, `failedWrites`, `retrievedPages`, `notifications`, and vaults, which have locks of their own.
-// `state` is for use after `run`.
+// SAFETY: `session` is set by `mount` or `resume`, before there are other threads, and lives until deinit. `run`,
+// `reads`, `buffer`, all that requests use, and `channel`, but for what it says is for any thread, belong to the serving
+// thread. Other threads (those of `syncs`, `namesThread`, `seekThread`, `waiting`, `pastRequests`, `pastReads`, and
+// `pastFlushThreads`, each with a lock around its queue, and those of `deferred`) answer held requests; any thread calls
+// `forgetRootEntry`, `withoutPast`, `end`, and what locks the profile (`Session+Locking`): libfuse allows that. Work for
+// a held request and for locking uses `lookups`, `listingEnds`, `notifier`, `gate`, `failedWrites`, `retrievedPages`,
+// `notifications`, `spoilt`, `fileSystem.past`, and vaults, which have locks of their own. `state` is for use after
+// `run`.
 package final class Session: @unchecked Sendable {
     /// From which time on the debug log tells of a request, in nanoseconds.
     private static let longRequest: Int64 = 10_000_000
@@ -31,8 +32,12 @@ package final class Session: @unchecked Sendable {
     let namesThread = RequestThread("coffer-names")
     let seekThread = RequestThread("coffer-seek")
     let waiting = WaitingRequests()
-    /// Requests about the past that may wait for commits, large directories, and the remote.
-    let pastRequests = WaitingRequests("coffer-past", max: 8)
+    /// Requests about the past that may wait for commits and large directories.
+    let pastRequests = WaitingRequests("coffer-past")
+    /// Those that may wait for the remote.
+    let pastReads = WaitingRequests("coffer-past-get", max: 8)
+    /// Those that wait until the kernel has written its cached pages of a past file.
+    let pastFlushThreads = (0..<4).map { _ in RequestThread("coffer-past-out") }
     let spoilt = SpoiltFiles()
     let deferred = DeferredReads()
     let listingEnds = RankedMutex(ListingEnds(), rank: .leaf)
@@ -188,6 +193,8 @@ package final class Session: @unchecked Sendable {
         ending()
         deferred.wait()
         pastRequests.stop()
+        pastReads.stop()
+        for thread in pastFlushThreads { thread.stop() }
         fileSystem.past.stop()
     }
 

@@ -32,7 +32,7 @@ enum StatusRecord {
             ? 0 : timeout
     }
 
-    /// Node numbers are never reused, so one generation is enough, but for `SpoiltFiles`.
+    /// Node numbers are never reused, so one generation is enough, but for nodes of the past (`FileSystem.generation`).
     static let generation: UInt64 = 1
 
     static func make(_ attributes: Attributes, _ node: Node) -> stat {

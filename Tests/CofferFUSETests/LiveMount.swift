@@ -241,10 +241,10 @@ struct Elsewhere {
         }
     }
 
-    func removesDirectory(_ text: String) throws {
+    func removesDirectory(_ text: String, in parent: Int64 = Vault.rootNumber) throws {
         try change { changes throws(FileSystemError) in
-            let item = try vault.removeDirectory(Array(text.utf8), in: Vault.rootNumber)
-            changes = [.entry(name(text)), .nameless(item: item)]
+            let item = try vault.removeDirectory(Array(text.utf8), in: parent)
+            changes = [.entry(name(text, in: parent)), .nameless(item: item)]
         }
     }
 

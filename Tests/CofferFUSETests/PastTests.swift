@@ -38,6 +38,13 @@ extension LiveMountTests {
                     #expect(code(link(mount.path("file"), "\(directory)/file")) == EROFS)
                     #expect(code(rename("\(directory)/file", mount.path("other"))) == ENOENT)
                 }
+                // Nor does anything take its place.
+                #expect(mkdir(mount.path("folder"), 0o755) == 0)
+                #expect(code(rename(mount.path("folder"), hidden)) == EROFS)
+                #expect(code(linux_rename(mount.path("folder"), hidden, 2)) == EROFS)
+                #expect(code(linux_rename(hidden, mount.path("folder"), 2)) == EROFS)
+                #expect(try Program.lists(hidden) == ["history"])
+                #expect(rmdir(mount.path("folder")) == 0)
                 try elsewhere.removes("file")
                 try mount.session.withoutPast(of: 1) { () throws(FileSystemError) in
                     try mount.vault.history.set(.none)
@@ -46,21 +53,111 @@ extension LiveMountTests {
             }
         }
 
-        @Test func aRealEntryOfThatNameWins() throws {
+        /// Another member may have made it, to replace the past.
+        @Test func anEntryOfThatNameIsNotSeen() throws {
             try LiveMount.run { mount in
-                #expect(mkdir(mount.path(".coffer"), 0o755) == 0)
-                #expect(mkdir(mount.path(".coffer/own"), 0o755) == 0)
-                try mount.vault.history.set(.forever)
+                let hidden = mount.path(".coffer")
+                #expect(mkdir(hidden, 0o755) == 0)
+                #expect(mkdir("\(hidden)/own", 0o755) == 0)
                 #expect(try Program.lists(mount.path()) == [".coffer"])
-                #expect(try Program.lists(mount.path(".coffer")) == ["own"])
-                #expect(rmdir(mount.path(".coffer/own")) == 0)
-                #expect(rmdir(mount.path(".coffer")) == 0)
-                #expect(try Program.lists(mount.path(".coffer")) == ["history"])
-                // One that arrives from elsewhere, too.
+                func turn(_ retention: History.Retention) throws {
+                    try mount.session.withoutPast(of: 1) { () throws(FileSystemError) in
+                        try mount.vault.history.set(retention)
+                    }
+                }
+                try turn(.forever)
+                #expect(try Program.lists(mount.path()) == [])
+                #expect(try Program.lists(hidden) == ["history"])
+                #expect(code(rmdir(hidden)) == EROFS)
+                #expect(code(rename(hidden, mount.path("other"))) == EROFS)
+                // One that arrives now, neither.
                 let elsewhere = Elsewhere(mount)
+                try elsewhere.removesDirectory("own", in: elsewhere.number(".coffer"))
+                try elsewhere.removesDirectory(".coffer")
                 try elsewhere.makesDirectory(".coffer")
-                #expect(try Program.lists(mount.path(".coffer")) == [])
+                #expect(try Program.lists(hidden) == ["history"])
+                #expect(try Program.lists(mount.path()) == [])
+                try turn(.none)
                 #expect(try Program.lists(mount.path()) == [".coffer"])
+                #expect(try Program.lists(hidden) == [])
+                #expect(rmdir(hidden) == 0)
+            }
+        }
+
+        /// Who may enter the vault by its ACL may enter its past.
+        @Test func theAccessListOfTheRoot() throws {
+            try PastStory.run { story in
+                let fileSystem = story.mount.session.fileSystem
+                let name = ExtendedAttributeName.accessList
+                #expect(try fileSystem.extendedAttributeNames(of: .hidden(in: 1)) == [])
+                // user::rwx, user:1000:r-x, group::---, mask::r-x, other::---
+                var list: [UInt8] = [2, 0, 0, 0]
+                for (tag, rights, id) in [
+                    (1, 7, UInt32.max), (2, 5, 1000), (4, 0, .max), (16, 5, .max), (32, 0, .max),
+                ] as [(UInt8, UInt8, UInt32)] {
+                    list += [tag, 0, rights, 0]
+                    list += (0..<4).map { UInt8(truncatingIfNeeded: id >> ($0 * 8)) }
+                }
+                try story.vault.setExtendedAttribute(name, of: Vault.rootNumber, to: list, .any) { nil }
+                for node in [Node.hidden(in: 1), .history(in: 1)] {
+                    #expect(try fileSystem.extendedAttribute(name, of: node) == list)
+                    #expect(try fileSystem.extendedAttributeNames(of: node) == [name])
+                    #expect(try fileSystem.attributes(of: node).mode == 0o040550)
+                }
+            }
+        }
+
+        /// A rename that waits in the root of a vault has its lock, as the kernel needs it to forget names there.
+        @Test func noRequestWaitsUntilThePastIsForgotten() throws {
+            try PastStory.run { story in
+                let mount = story.mount
+                for name in ["file", "moved"] { try story.writes("text", to: name) }
+                _ = try Program.status(mount.path(".coffer"))
+                let file = try Program.opens(mount.path("file"), O_RDONLY)
+                let (from, to) = (mount.path("moved"), mount.path("other"))
+                mount.vault.holdNames()
+                let renamed = Condition(false)
+                let program = try CofferSystem.Thread.start("renames") {
+                    rename(from, to)
+                    renamed.update { $0 = true }
+                }
+                #expect(eventually { mount.handedOverCount == 1 })
+                mount.session.forgetPast()
+                let found = Condition<Int?>(nil)
+                let seeker = try CofferSystem.Thread.start("seeks") {
+                    let end = lseek(file, 0, LINUX_SEEK_HOLE)
+                    found.update { $0 = end }
+                }
+                let end = found.wait(nanoseconds: 60_000_000_000) { $0 }
+                let wasRenamed = renamed.withLock { $0 }
+                mount.vault.releaseNames()
+                program.join()
+                seeker.join()
+                #expect(end == 4)
+                #expect(!wasRenamed)
+                try Program.closes(file)
+            }
+        }
+
+        /// Whatever the remote does.
+        @Test func readsThatWaitKeepNoListingWaiting() throws {
+            try PastStory.run { story in
+                try story.writes("text", to: "file")
+                let past = try story.keeps()
+                try story.writes("later", to: "file")
+                let isOver = Condition(false)
+                for _ in 0..<20 {
+                    story.mount.session.pastReads.perform { _ = isOver.wait { $0 ? true : nil } }
+                }
+                let listed = Condition<[String]?>(nil)
+                let program = try CofferSystem.Thread.start("lists") {
+                    let names = try? Program.lists(past)
+                    listed.update { $0 = names ?? [] }
+                }
+                let names = listed.wait(nanoseconds: 60_000_000_000) { $0 }
+                isOver.update { $0 = true }
+                program.join()
+                #expect(names == ["file"])
             }
         }
 
@@ -215,6 +312,8 @@ extension LiveMountTests {
                 // What has been read to its end is not kept.
                 #expect(story.past.listedCount == 0)
                 #expect(try Program.lists("\(past)/folder") == names.sorted())
+                let node = Node(number: UInt64(try Program.status("\(past)/folder").st_ino))
+                #expect(story.mount.session.listingEnds.withLock { $0.end(of: node) } == nil)
             }
         }
 

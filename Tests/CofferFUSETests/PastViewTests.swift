@@ -309,6 +309,28 @@ extension LiveMountTests {
         #expect(vault.state.withLock { $0.tree.history?.viewed } == [:])
         #expect(past.viewCount == 0)
     }
+
+    /// A handle of another mount's tree in the same slot leads nowhere.
+    @Test func generationsDiffer() throws {
+        let vaults = Vaults(open: [MountedVault(slot: 1, name: "one", vault: try make())])
+        let spoilt = SpoiltFiles()
+        let generations = try (0..<2).map { _ in
+            let past = PastTrees(vaults, known: LookupTable().past)
+            defer { past.stop() }
+            let fileSystem = FileSystem(root: vaults, keepsAccessTimes: true, past: past)
+            let root = try past.pin(.max, of: 1).root
+            let node = Node(slot: root.slot, item: 5)
+            let first = fileSystem.generation(of: node, spoilt)
+            #expect(fileSystem.generation(of: root, spoilt) == first)
+            _ = spoilt.add(node)
+            #expect(fileSystem.generation(of: node, spoilt) == first + 1)
+            #expect(fileSystem.generation(of: Node(slot: 1, item: 5), spoilt) == 1)
+            #expect(fileSystem.generation(of: .history(in: 1), spoilt) == 1)
+            spoilt.remove(node)
+            return first
+        }
+        #expect(generations[0] != generations[1])
+    }
 }
 
 extension History.Place {

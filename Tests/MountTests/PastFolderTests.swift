@@ -188,6 +188,45 @@ extension MountTests {
             }
         }
 
+        /// What the kernel knows of an entry of that name does not outlast the command.
+        @Test func anEntryOfThatNameIsNotSeen() throws {
+            try withMountedProfile { profile in
+                let hidden = profile.path(".coffer")
+                try Files.makeDirectory(hidden)
+                #expect(try Files.names(profile.vault) == [".coffer"] && Files.names(hidden) == [])
+                try profile.command("vault", "set", "--history", "1w", "Personal").succeed()
+                #expect(try Files.names(profile.vault) == [] && Files.names(hidden) == ["history"])
+                try profile.command("vault", "set", "--history", "2w", "Personal").succeed()
+                try profile.command("vault", "set", "--history", "none", "Personal").succeed()
+                #expect(try Files.names(profile.vault) == [".coffer"] && Files.names(hidden) == [])
+                try Files.removeDirectory(hidden)
+            }
+        }
+
+        @Test func deletingAVaultWhoseProgramsLookAtItsPast() throws {
+            try withMountedProfile { profile in
+                try profile.command("vault", "create", "Old").succeed()
+                try profile.command("vault", "set", "--history", "1w", "Old").succeed()
+                try Files.write("text", to: "\(profile.point)/Old/file")
+                let now = "\(profile.point)/Old/.coffer/history/now"
+                let directory = open(now, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                try Files.check(directory, now)
+                defer { close(directory) }
+                #expect(try Files.text("\(now)/file") == "text")
+                try profile.command("vault", "delete", "--yes", "Old").succeed()
+                #expect(openat(directory, "file", O_RDONLY | O_CLOEXEC) == -1 && errno == ESTALE)
+                // As a directory of the root, too, once it is empty.
+                try profile.command("vault", "create", "Older").succeed()
+                try profile.command("vault", "set", "--history", "1w", "Older").succeed()
+                let past = "\(profile.point)/Older/.coffer/history/now"
+                let again = open(past, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                try Files.check(again, past)
+                defer { close(again) }
+                try Files.removeDirectory("\(profile.point)/Older")
+                #expect(openat(again, "file", O_RDONLY | O_CLOEXEC) == -1 && errno == ESTALE)
+            }
+        }
+
         /// Open past files fail while the profile is locked, and after that; nothing else is disturbed.
         @Test func lockAndUnlock() throws {
             try withMountedProfile { profile in

@@ -14,7 +14,20 @@ extension ControlHandler {
                 throw .vault(error)
             }
         }
-        if retention == .none { try withoutPast(mounted.slot, set) } else { try set() }
+        // The hidden directory comes or goes.
+        let isShown = retention != .none
+        if isShown == mounted.vault.history.isOn, isShown {
+            try set()
+        } else {
+            try withoutPast(mounted.slot, set)
+        }
+    }
+
+    /// Deletes a vault on this device, of whose past programs get nothing more.
+    func deleteVault(_ name: String) throws(ClientError) {
+        // One that could not be opened can be deleted, too.
+        guard let mounted = try? vaults.named(name) else { return try shared.delete(name) }
+        try withoutPast(mounted.slot) { () throws(ClientError) in try shared.delete(name) }
     }
 
     func history(

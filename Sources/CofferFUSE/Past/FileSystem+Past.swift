@@ -17,22 +17,29 @@ extension FileSystem {
         parent.isAboveStates || parent.item == Vault.rootNumber && name == Node.hiddenName
     }
 
-    /// The hidden directory, if a name that a vault does not have leads to it.
+    /// The hidden directory, if a name leads to it.
     func hidden(_ name: [UInt8], in parent: Node) throws(FileSystemError) -> (Node, Attributes)? {
-        guard name == Node.hiddenName, parent.item == Vault.rootNumber else { return nil }
+        guard name == Node.hiddenName, parent.item == Vault.rootNumber, !parent.isRoot else { return nil }
         return try past.hidden(in: parent.slot)
     }
 
-    /// Runs a change of a name, which may be that of the hidden directory.
-    func changing<Result>(
-        _ name: [UInt8], in parent: Node, _ body: () throws(FileSystemError) -> Result
-    ) throws(FileSystemError) -> Result {
-        do throws(FileSystemError) {
-            return try body()
-        } catch {
-            if case .notFound = error, try hidden(name, in: parent) != nil { throw .readOnly }
-            throw error
+    /// Refuses the change of a name that leads to the hidden directory.
+    func checkNotHidden(_ name: [UInt8], in parent: Node) throws(FileSystemError) {
+        if try hidden(name, in: parent) != nil { throw .readOnly }
+    }
+
+    /// Whether a listing leaves a name out: that of the hidden directory, whatever the vault has under it.
+    func isHidden(_ name: [UInt8], in parent: Node) throws(FileSystemError) -> Bool {
+        guard name == Node.hiddenName else { return false }
+        return try hidden(name, in: parent) != nil
+    }
+
+    /// The generation of a node, which the kernel is about to see.
+    func generation(of node: Node, _ spoilt: SpoiltFiles) -> UInt64 {
+        guard node.mayBePast, let first = past.generation(of: node.slot) else {
+            return StatusRecord.generation
         }
+        return first + spoilt.changes(of: node)
     }
 
     func readLink(_ node: Node) throws(FileSystemError) -> [UInt8] {

@@ -4,47 +4,84 @@ internal import CofferVault
 
 // Requests about the past of vaults (docs/adr/0049-the-past-in-the-mount.md).
 extension Session {
-    /// Answers a lookup in `.coffer/history`, where names are times.
-    func lookUpState(_ name: [UInt8], in history: Node, _ request: HeldRequest) {
-        // The present state begins with a commit.
+    /// Answers a lookup in a directory of the past.
+    func lookUpPast(_ name: [UInt8], in parent: Node, _ request: HeldRequest) {
         pastRequests.perform { [self] in
-            guard let reply = request.reply else { return }
-            let found: (root: Node, isPresent: Bool), attributes: Attributes
+            if parent.isHistory, let time = Self.time(of: name) {
+                return lookUpState(at: time, in: parent, request)
+            }
+            let node: Node, attributes: Attributes
             do throws(FileSystemError) {
-                guard let time = Self.time(of: name) else {
-                    let (node, attributes) = try fileSystem.past.lookup(name, in: history)
-                    return reply.entry(attributes, of: node, lookups)
+                (node, attributes) = try fileSystem.past.lookup(name, in: parent)
+            } catch {
+                guard let reply = request.reply else { return }
+                guard case .notFound = error, !fileSystem.mayAppear(name, in: parent) else {
+                    return reply.failure(error)
                 }
-                found = try fileSystem.past.pin(time, of: history.slot)
-            } catch {
-                return reply.failure(error)
+                return reply.noEntry()
             }
-            defer { fileSystem.past.unpin(found.root) }
-            forgetPastIfMany()
-            do throws(FileSystemError) {
-                attributes = try fileSystem.past.attributes(of: found.root)
-            } catch {
-                return reply.failure(error)
+            let answer: @Sendable () -> Void = { [self] in
+                request.reply?.entry(
+                    attributes, of: node, lookups, generation: fileSystem.generation(of: node, spoilt))
             }
-            reply.entry(
-                attributes, of: found.root, lookups,
-                nameTimeout: found.isPresent ? 0 : StatusRecord.shortTimeout)
+            guard attributes.type == .regular, lookups.isKnown(node) else { return answer() }
+            // A program may have written to it. Then it becomes another file for the program that asks.
+            let isTaken = pastFlushes(of: node).enqueue { [self] in
+                notifier.flush(node)
+                answer()
+            }
+            if !isTaken { answer() }
         }
     }
 
-    /// Makes the kernel forget what it knows of the past, if that is very much and no program uses it.
-    private func forgetPastIfMany() {
-        guard fileSystem.past.isDueToForget() else { return }
-        // Not here: the kernel may make it wait for requests.
-        _ = seekThread.enqueue { [self] in
-            for mounted in fileSystem.root.vaults { forgetHidden(in: mounted.slot) }
+    /// Answers a lookup of a time; the present state may begin with a commit.
+    private func lookUpState(at time: Int64, in history: Node, _ request: HeldRequest) {
+        guard let reply = request.reply else { return }
+        let found: (root: Node, isPresent: Bool), attributes: Attributes
+        do throws(FileSystemError) {
+            found = try fileSystem.past.pin(time, of: history.slot)
+        } catch {
+            return reply.failure(error)
+        }
+        defer { fileSystem.past.unpin(found.root) }
+        if fileSystem.past.isDueToForget() { forgetPast() }
+        do throws(FileSystemError) {
+            attributes = try fileSystem.past.attributes(of: found.root)
+        } catch {
+            return reply.failure(error)
+        }
+        reply.entry(
+            attributes, of: found.root, lookups,
+            nameTimeout: found.isPresent ? 0 : StatusRecord.shortTimeout,
+            generation: fileSystem.generation(of: found.root, spoilt))
+    }
+
+    /// Makes the kernel forget what it knows of the past of all vaults and no program uses.
+    ///
+    /// The kernel waits for requests in the roots of the vaults, and so for every thread on which these depend.
+    func forgetPast() {
+        for mounted in fileSystem.root.vaults {
+            let name = Vault.Name(Node.hiddenName, in: Vault.rootNumber)
+            notifier.enqueueAtOnce(.entry(name), in: mounted.vault, mounted.slot)
         }
     }
 
     /// Makes the kernel look up the hidden directory of a vault again, and forget what it knows of its past and no
     /// program uses.
+    ///
+    /// No request may call this, and no caller may hold a lock that requests take.
     private func forgetHidden(in slot: UInt16) {
-        kernelCache?.forgetEntry(Node.hiddenName, in: Node(slot: slot, item: Vault.rootNumber))
+        let vault = Node(slot: slot, item: Vault.rootNumber)
+        kernelCache?.forgetEntry(Node.hiddenName, in: vault)
+        // The vault may have an entry of that name, which shows again.
+        kernelCache?.forgetListing(of: vault)
+    }
+
+    /// The thread that makes the kernel store, and refuse, what programs have written to a past file.
+    ///
+    /// The kernel waits until other threads have answered reads of the file, which may wait for the remote.
+    private func pastFlushes(of node: Node) -> RequestThread {
+        pastFlushThreads[Int(node.item) % pastFlushThreads.count]
     }
 
     /// What a name of a state means, in nanoseconds since 1970; nil if it is no time.
@@ -57,7 +94,7 @@ extension Session {
     /// Answers a read of a past file.
     func readPast(_ node: Node, at offset: Int64, count: Int, _ request: HeldRequest) {
         let read = deferred.add(request)
-        pastRequests.perform { [self] in
+        pastReads.perform { [self] in
             if read.isInterrupted { return read.fail(.stale) }
             let buffer = AlignedBuffer(count: max(1, min(count, Self.requestByteCountMax)))
             let got: Int
@@ -76,11 +113,13 @@ extension Session {
     ///
     /// The kernel has changed the file's times before, and perhaps its pages and its size. It reports the error to whoever
     /// asks, and then forgets what was written.
-    func notePastChange(_ node: Node) {
-        failedWrites.noteRefusal()
+    ///
+    /// - Parameter isCached: Whether nobody waits for the answer, so that the kernel reports the error later.
+    func notePastChange(_ node: Node, isCached: Bool) {
+        if isCached { failedWrites.noteRefusal() }
         guard spoilt.add(node) else { return }
         // The serving thread cannot wait for pages whose requests it has to answer.
-        _ = seekThread.enqueue { [self] in
+        _ = pastFlushes(of: node).enqueue { [self] in
             spoilt.noteDropping(node)
             notifier.flush(node)
         }

@@ -26,7 +26,7 @@ package enum VaultRequest: ControlRequest {
         case .delete(let name, let atRemote):
             // Without `atRemote` the membership stays, and only this device loses the vault.
             if atRemote { try handler.shared.deleteAtRemote(name, client.progress) }
-            try handler.shared.delete(name)
+            try handler.deleteVault(name)
             handler.rootChanged(name)
         case .limitCache(let vault, let limit):
             try handler.shared.setCacheLimit(of: vault, limit)
