@@ -732,6 +732,8 @@ class Agent:
                 os.rename(temporary, path)
             if os.fstat(fd).st_nlink == 0:
                 note["over"] = [h]  # another member removed its other names meanwhile
+            elif s.st_nlink > 1:
+                note["name"] = h
             if rng.random() < 0.5:
                 t = time.monotonic()
                 d = os.open(os.path.dirname(path), os.O_RDONLY)
@@ -759,6 +761,8 @@ class Agent:
             after = os.fstat(fd)
             if after.st_nlink == 0:
                 note["rem"] = [h]
+            elif s.st_nlink > 1:
+                note["name"] = h
             if after.st_nlink >= s.st_nlink:
                 note["raced"] = [s.st_nlink, after.st_nlink]
             if not h.startswith("size") and rng.random() < 0.3 and sha(read_all(fd)) != h:
@@ -830,6 +834,8 @@ class Agent:
                 after = os.fstat(fd)
                 if after.st_nlink == 0:
                     note["rem"] = [h]
+                elif s.st_nlink > 1:
+                    note["name"] = h
                 if after.st_nlink >= s.st_nlink:
                     note["raced"] = [s.st_nlink, after.st_nlink]
             finally:
@@ -1742,6 +1748,7 @@ class Story:
         ambiguous = self.ambiguous()
         children, removed, removed_sizes, made = collections.defaultdict(list), {}, collections.defaultdict(list), {}
         readers, holders = collections.defaultdict(list), collections.defaultdict(list)
+        names = collections.defaultdict(set)
         for o in self.ops:
             for vid in o.get("base") or ():
                 readers[vid].append(o)
@@ -1749,6 +1756,8 @@ class Story:
                 holders[vid].append(o)
             for h in o.get("over", ()):
                 children[h].append(o)
+            if "name" in o:
+                names[o["name"]].add(o["m"])
             for h in o.get("rem", ()):
                 if h.startswith("size "):
                     removed_sizes[int(h[5:])].append(o)
@@ -1778,6 +1787,9 @@ class Story:
 
         def fine(h, size, depth=0):
             if h in final or h in removed or size in removed_sizes or depth > 200:
+                return True
+            # Several members each removed one of its names while the others' were there.
+            if len(names[h]) > 1:
                 return True
             for o in children.get(h, ()):
                 if id(o) not in ambiguous:

@@ -13,16 +13,17 @@ final class CachedItem {
     /// later.
     var written: Int64 = 0
 
-    /// When a program on this device last appended to a content that was not empty, or cut one off; 0 once it has
-    /// written to one that it had emptied.
+    /// When a program on this device last appended to a content that was not empty, cut one off, or made the file; 0
+    /// once it has written to one that was empty.
     ///
     /// Known only while the item stays in memory.
     var endMoved: Int64 = 0
 
-    /// Whether a program on this device appended to it, or cut it off, within the last minute, and may go on with that.
+    /// Whether a program on this device appended to it, cut it off, or made it within the last minute, and may go on with
+    /// that.
     ///
     /// Bytes that were added to the inode at that moment could be overwritten: both writers would write at
-    /// the old end, or the program would write a file anew that it had emptied.
+    /// the old end, or the program would write a file that it knows to be empty.
     var wasEndMovedLately: Bool { abs(Clock.realTime - endMoved) < 60_000_000_000 }
 
     init(_ row: ItemRow, stored: RowHash?) {

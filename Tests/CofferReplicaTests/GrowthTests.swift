@@ -173,4 +173,37 @@ import CofferVault
         for device in [bob, alice, bob] { while try await device.round() {} }
         try await expect(bytes + hers, on: devices, isSameFile: false, as: number)
     }
+
+    /// A program that has made a file, or opened an empty one with O_TRUNC, is about to write it, too.
+    @Test(arguments: [false, true]) func whatWasJustMadeDoesNotGrow(isEmptied: Bool) async throws {
+        var random = SplitMix64(seed: 8)
+        let (hers, his) = (random.bytes(5000), random.bytes(70_000))
+        let (devices, log) = try await pair([])
+        let (alice, bob) = (devices[0], devices[1])
+        bob.vault.setSink(RecordedChanges(releases: false))
+        let (name, number) = try await onThread {
+            if isEmptied {
+                try bob.truncate("log", to: 0)
+                return ("log", log)
+            }
+            try bob.make("new", mode: 0o100_644)
+            return ("new", try bob.number("new"))
+        }
+        for device in [bob, alice] { while try await device.round() {} }
+        try await onThread { try alice.put(hers, to: name, at: 0) }
+        for device in [alice, bob] { while try await device.round() {} }
+        try await onThread {
+            #expect(try bob.number(name) != number)
+            try bob.vault.contents.write(
+                his.span.bytes, to: number, at: 0, touches: true, dropsPrivileges: false)
+        }
+        try await ReplicaDevice.meet(devices)
+        try await onThread {
+            for device in devices {
+                let contents = try device.names(in: "").map { try device.bytes($0) }
+                #expect(contents.contains(hers) && contents.contains(his))
+                #expect(try device.flaws() == [])
+            }
+        }
+    }
 }

@@ -127,9 +127,9 @@ extension VaultState {
         if size < item.row.size {
             try removeContent(of: item, size..<Int64.max)
             try keepHoles(in: size..<Int64.max, of: item)
-            item.endMoved = Clock.realTime
             tree.removes = true
         }
+        if size < item.row.size || size == 0 { item.endMoved = Clock.realTime }
         if size != item.row.size { item.row.modified = time }
         item.row.size = size
         try tree.dropCapability(of: item)

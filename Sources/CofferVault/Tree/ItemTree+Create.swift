@@ -35,6 +35,8 @@ extension ItemTree {
         try insertEntry(name, in: directory, to: row.number, type, time)
         if type == .directory { directory.row.links += 1 }
         let item = add(row)
+        // The program that has made it is about to write it.
+        if type == .regular { item.endMoved = Clock.realTime }
         try noteMade(item, name, in: directory)
         return Attributes(item.row)
     }
