@@ -119,6 +119,18 @@ import CofferStore
         #expect(isSame)
     }
 
+    /// What was looked for in vain is left alone for a while, unless the remote was away meanwhile.
+    @Test func theRemoteAnswersAgain() throws {
+        let (_, b, _) = try owed(100)
+        let patient = RemoteContents(partCountMax: 64, pause: 3_600_000_000_000) { _ in Sending.Delivery {} }
+        try withoutPacks { try patient.placeArrived(in: devices.b) }
+        try patient.placeArrived(in: devices.b)
+        #expect(isOwed(b))
+        patient.noteRemoteAnswers()
+        try patient.placeArrived(in: devices.b)
+        #expect(!isOwed(b))
+    }
+
     /// Older content that arrives late does not replace newer content.
     @Test("Rewritten content stays", arguments: [false, true])
     func aNewContentStays(isSent: Bool) throws {

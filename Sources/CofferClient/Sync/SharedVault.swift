@@ -155,8 +155,8 @@ final class SharedVault: Sendable {
         }
     }
 
-    /// The pause between searches for content that has arrived.
-    private static let arrivalPause = Duration.seconds(10)
+    /// The pause between searches for content that has arrived; much less than reads wait for it.
+    private static let arrivalPause = Duration.seconds(2)
 
     /// Cancels the tasks that `start` began, and all waits for the remote.
     ///
@@ -199,7 +199,10 @@ final class SharedVault: Sendable {
     /// Applies the role, and reports new findings, after each change of the engine's status.
     private func follow() async {
         var told: Set<String> = []
+        var hadFailure = false
         for await status in await engine.statuses() {
+            if hadFailure, status.failure == nil { replica.noteRemoteAnswers() }
+            hadFailure = status.failure != nil
             await applyRole()
             // During a round, objects may seem to be missing that the next request brings.
             guard status.phase == .idle else { continue }

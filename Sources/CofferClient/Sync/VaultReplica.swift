@@ -87,6 +87,9 @@ package final class VaultReplica: LocalReplica {
         }
     }
 
+    /// Records that the remote answers again after a failure, so that contents that are missing may be there.
+    func noteRemoteAnswers() { contents.noteRemoteAnswers() }
+
     // MARK: Rows, and what was applied
 
     package func rows() async throws(ReplicaError) -> [KeptRow] {

@@ -33,6 +33,8 @@ package final class RemoteContents: ContentPublishing {
         var damaged: [ItemID: Look] = [:]
         /// The time until which none of them is looked for.
         var rest: Int64 = 0
+        /// How often the remote has answered again after a failure.
+        var answers: UInt64 = 0
 
         mutating func insert(_ item: ItemID, isNewer: Bool) {
             items.insert(item)
@@ -230,6 +232,14 @@ package final class RemoteContents: ContentPublishing {
             || owed.withLock { $0.map { $0.items.count > $0.newer.count } ?? true }
     }
 
+    /// Makes the next call look at once for contents that are owed: the remote answers again.
+    package func noteRemoteAnswers() {
+        owed.withLock { owed in
+            owed?.rest = 0
+            owed?.answers &+= 1
+        }
+    }
+
     /// Whether a content that this device lacks may be waiting.
     private var mayLack: Bool { owed.withLock { $0.map { $0.items.count > $0.newer.count } ?? true } }
 
@@ -269,15 +279,24 @@ package final class RemoteContents: ContentPublishing {
                     if let item { left.damaged[item] = look ?? .unseen }
                 case .remoteIsSilent:
                     // Later calls must not wait for the remote each time.
-                    return owed.withLock { $0?.rest = Clock.monotonic + 6 * pause }
+                    return owed.withLock { owed in
+                        guard owed?.answers == known?.answers else { return }
+                        owed?.rest = Clock.monotonic + 6 * pause
+                    }
                 }
             }
             guard let end = page.last else { break }
             last = end.key
         }
         try vault.commitIndex()
-        let rest = left
-        owed.withLock { $0 = rest }
+        let found = left
+        owed.withLock { owed in
+            let answers = owed?.answers ?? 0
+            let isNews = answers != known?.answers ?? 0
+            owed = found
+            owed?.answers = answers
+            if isNews { owed?.rest = 0 }
+        }
     }
 
     /// The result of putting a content in place.
