@@ -85,6 +85,7 @@ partly "$alice" || stop 'Alice cannot write'
 holds 'the vault is at the folder' person alice remote add Plans "file://$remote"
 holds 'Bob joins' join bob
 holds 'Carol joins' join carol
+holds 'Bob keeps a history' person bob vault set --history forever Plans
 
 heading '2. Names, links, attributes, large files'
 mkdir -p "$alice/a/b/c" "$alice/empty"
@@ -218,11 +219,14 @@ same_files() {
 }
 read_store bob Plans || { cat "$work/facts"; stop 'the worked reader does not read the store'; }
 sed 's/^/    /' "$work/facts"
+grep -qE '^history: [1-9][0-9]*, authors: ([2-9]|[1-9][0-9])' "$work/facts" ||
+    stop 'the history of the store does not name those who changed it'
 [ "$(wc -l <"$work/read")" -ge 5 ] || stop 'there are too few files'
 holds "$(wc -l <"$work/read") files are the same, and the digests of all rows are right" same_files "$work/mount"
 
 begin_person dan Dan desk >/dev/null || stop 'Dan has no mount'
 personal=$work/dan/mount/Personal
+person dan vault set --history 1d Personal || stop 'Dan has no history'
 mkdir "$personal/folder" && head -c 3000000 /dev/urandom >"$personal/folder/large" || stop 'Dan cannot write'
 partly "$personal" || stop 'Dan cannot write'
 command sync -f "$personal" && python3 "$reader/listing.py" "$personal" >"$work/mount" || stop 'the mount cannot be listed'

@@ -169,9 +169,12 @@ package final class Vault: Sendable {
     /// Only a damaged index can make it fail half-way. Then the vault commits nothing more, so that the last
     /// commit stays intact.
     ///
-    /// - Parameter failsForAbsentPages: As in `bringingPages`.
+    /// - Parameters:
+    ///   - failsForAbsentPages: As in `bringingPages`.
+    ///   - author: Whose changes these are.
     func changing<Result>(
-        failsForAbsentPages: Bool = false, _ body: (inout VaultState) throws(FileSystemError) -> Result
+        failsForAbsentPages: Bool = false, as author: History.Author = .thisDevice,
+        _ body: (inout VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
         if isReadOnly { throw .readOnly }
         do throws(FileSystemError) {
@@ -182,14 +185,21 @@ package final class Vault: Sendable {
                 try state.ensureWritable()
                 state.tree.forgetCleanItems()
                 defer { upkeep.noteChanges(isUrgent: state.isCommitUrgent) }
-                let changes = state.index.changes
+                var changes = state.index.changes
                 do throws(FileSystemError) {
-                    return try body(&state)
+                    if author == .thisDevice { return try body(&state) }
+                    try state.tree.beginActing(as: author)
+                    // What has been stored so far is whole.
+                    changes = state.index.changes
+                    let result = try body(&state)
+                    try state.tree.endActing()
+                    return result
                 } catch {
                     if state.index.changes != changes {
                         state.stopped = "a change failed half-way (\(error.summary))"
                     }
                     state.noticeRollback()
+                    state.tree.history?.author = .thisDevice
                     throw error
                 }
             }

@@ -34,16 +34,26 @@ struct HistoryCommand: ParsableCommand {
         if json { return try Output.json(report) }
         if place.path.isEmpty {
             Output.table(
-                ["FROM", "TO"],
-                report.states.map { [Output.moment($0.since), $0.until.map(Output.moment) ?? "now"] })
+                ["FROM", "TO", "ENDED BY"],
+                report.states.map {
+                    [
+                        Output.moment($0.since), $0.until.map(Output.moment) ?? "now",
+                        Self.text($0.endedBy),
+                    ]
+                })
         } else {
             Output.table(
-                ["FROM", "TO", "TYPE", "SIZE", "MODIFIED"],
+                ["FROM", "TO", "TYPE", "SIZE", "MODIFIED", "CHANGE", "BY"],
                 report.states.map { state in
                     [Output.moment(state.since), state.until.map(Output.moment) ?? "now"]
                         + Self.columns(state.item)
+                        + [state.change ?? "", Self.text(state.by)]
                 })
         }
+    }
+
+    private static func text(_ authors: [AuthorReport]) -> String {
+        authors.map { Output.visible($0.text) }.joined(separator: ", ")
     }
 
     private static func columns(_ item: HistoryReport.Item?) -> [String] {

@@ -64,6 +64,8 @@ import Testing
         (.joining(.noSuchJoin(name: nil)), 66), (.joining(.requestStays(name: "v", .remote(.absent))), 74),
         (.remoteSetting(.remoteOnly(vault: "v", items: 1, bytes: 2)), 73), (.joining(.joinInterrupted), 75),
         (.member(.noSuchMember(name: "m", vault: "v")), 66),
+        (.content(.noHistory(vault: "v")), 66), (.content(.beforeHistory(vault: "v")), 66),
+        (.content(.neverThere(path: "p", vault: "v")), 66), (.content(.otherType(path: "p", vault: "v")), 73),
         (.member(.ambiguousMember(name: "m", vault: "v")), 64), (.member(.otherWords(first: 3)), 77),
         (.member(.otherWords(first: nil)), 77),
         (.content(.noSuchConflict(path: "a")), 66), (.remoteSetting(.remoteURL(.noScheme)), 64),
@@ -127,7 +129,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 127)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 131)
     }
 
     @Test func everyText() {

@@ -65,9 +65,9 @@ import Testing
     @Test func aNewerIndexIsRefused() throws {
         let (test, index) = try open()
         try index.commit()
-        try index.database.execute("PRAGMA user_version = 5; COMMIT")
+        try index.database.execute("PRAGMA user_version = 7; COMMIT")
         let error = #expect(throws: FileSystemError.self) { try test.open() }
-        guard case .format(.newerVersion(found: 5, supported: 4), _) = error else {
+        guard case .format(.newerVersion(found: 7, supported: 6), _) = error else {
             Issue.record("\(String(describing: error))")
             return
         }

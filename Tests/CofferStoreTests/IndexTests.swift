@@ -129,13 +129,13 @@ import CofferStore
         let test = try TestIndex.create()
         try {
             let index = try test.open()
-            try index.execute("PRAGMA user_version = 5")
+            try index.execute("PRAGMA user_version = 7")
             try index.close()
         }()
         #expect {
             try test.open()
         } throws: {
-            guard case .format(.newerVersion(found: 5, supported: 4), _)? = $0 as? FileSystemError else {
+            guard case .format(.newerVersion(found: 7, supported: 6), _)? = $0 as? FileSystemError else {
                 return false
             }
             return true

@@ -104,7 +104,7 @@ import Testing
         let vault = try test.open()
         _ = try vault.makeFile("a")
         try vault.commit()
-        try vault.state.withLock { try $0.index.database.execute("PRAGMA user_version = 5") }
+        try vault.state.withLock { try $0.index.database.execute("PRAGMA user_version = 7") }
         _ = try vault.makeFile("b")
         try vault.commit()
         let newer = test.on(test.directory.copy())

@@ -63,7 +63,7 @@ open_unit, open_intents = reader["open_unit"], reader["open_intents"]
 TABLES = [
     "items", "entries", "extents", "attributes", "packs", "contents", "orphans", "remote_extents", "remote_pages",
     "fact_items", "fact_entries", "fact_attributes", "logs", "fact_state", "journal", "unsent", "kept",
-    "history", "moments", "versions", "holes"]
+    "history", "moments", "versions", "holes", "authors"]
 
 
 def item_fields(row):
@@ -118,17 +118,34 @@ def check_digests(database, store, vault):
     key, count = derive(store, b"row digest", vault), 0
     digests, = database.execute("SELECT digests FROM state").fetchone()
     version, = database.execute("PRAGMA user_version").fetchone()
-    require((version, len(digests)) in ((1, 144), (2, 272), (3, 336), (4, 336)), "the version of an index")
+    require((version, len(digests)) in ((1, 144), (2, 272), (5, 352), (6, 352)), "the version of an index")
     for table, name in enumerate(TABLES[: len(digests) // 16], start=1):
         total = 0
         # With tables of history, those of facts may be missing, and count as empty.
-        is_missing = version == 3 and 10 <= table <= 17
+        is_missing = version == 5 and 10 <= table <= 17
         for row in () if is_missing else database.execute(f"SELECT * FROM {name}"):
             total += int.from_bytes(row_hash(key, digest_message(table, row)), "little")
             count += 1
         expected = digests[16 * table - 16 : 16 * table]
         require((total % (1 << 128)).to_bytes(16, "little") == expected, f"the digest of {name}")
     return count
+
+
+def check_history(database):
+    """Tells of the past states, and of the devices that made changes ("Tables of history")."""
+    states, = database.execute("SELECT count(*) FROM moments").fetchone()
+    last, = database.execute("SELECT last FROM history").fetchone()
+    logs = {log for log, in database.execute("SELECT id FROM logs")} if has_facts(database) else set()
+    authors = set()
+    for moment, log, created in database.execute("SELECT moment, log, created FROM authors"):
+        require(0 < moment <= last and created in (0, 1), "a change of a moment that there was")
+        require(log in (b"", bytes(16)) or log in logs, "a change by a device that has a log")
+        authors.add(log)
+    print(f"history: {states}, authors: {len(authors & logs)}", file=sys.stderr)
+
+
+def has_facts(database):
+    return database.execute("PRAGMA user_version").fetchone()[0] in (2, 6)
 
 
 def files(database):
@@ -156,6 +173,8 @@ def main(profile, passphrase_file, wanted):
             reader["apply_intents"](database, directory, vault, store, keys)
             intents = database.execute("SELECT count(*) FROM contents").fetchone()[0] - before
             print(f"{name}: {rows} rows, log: {int(log)}, writes of the intent log: {intents}", file=sys.stderr)
+            if database.execute("PRAGMA user_version").fetchone()[0] >= 5:
+                check_history(database)
             for path, number in sorted(files(database)) if name == wanted else []:
                 try:
                     content = reader["content"](database, directory, vault, keys, number)

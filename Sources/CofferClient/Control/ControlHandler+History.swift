@@ -36,24 +36,29 @@ extension ControlHandler {
         let mounted = try vaults.named(name)
         let present = try view(of: name)
         defer { present.close() }
+        let names = authorNames(of: mounted)
         do throws(FileSystemError) {
-            var states: [HistoryReport.State] = []
             let past = try mounted.vault.history.states()
+            if path.isEmpty {
+                let authors = try mounted.vault.history.authors()
+                var states = past.map { state in
+                    HistoryReport.State(
+                        state.since, until: state.until, endedBy: names.reports(authors[state.number] ?? []))
+                }
+                states.append(HistoryReport.State(present.since, until: nil))
+                return HistoryReport(vault: mounted.name, path: path, states: states)
+            }
+            var versions = ItemVersions(of: Array(path.utf8), in: mounted.vault, names)
             for (place, state) in past.enumerated() where client.isHeard() {
                 client.progress(Progress(done: place, total: past.count))
-                var item: HistoryReport.Item?
-                if !path.isEmpty {
-                    // It may have been removed since the list was made.
-                    guard let view = try mounted.vault.history.view(of: state) else { continue }
-                    defer { view.close() }
-                    item = try view.report(on: path)
-                }
-                states.add(state.since, until: state.until, item, isDistinct: path.isEmpty)
+                // It may have been removed since the list was made.
+                guard let view = try mounted.vault.history.view(of: state) else { continue }
+                defer { view.close() }
+                try versions.add(view, state)
             }
-            let item = try path.isEmpty ? nil : present.report(on: path)
-            states.add(present.since, until: nil, item, isDistinct: path.isEmpty)
-            if !path.isEmpty, states.allSatisfy({ $0.item == nil }) { throw .notFound }
-            return HistoryReport(vault: mounted.name, path: path, states: states)
+            try versions.add(present, nil)
+            if versions.states.allSatisfy({ $0.item == nil }) { throw .notFound }
+            return HistoryReport(vault: mounted.name, path: path, states: versions.states)
         } catch {
             throw Self.failure(error, path, name)
         }
@@ -121,48 +126,6 @@ extension ControlHandler {
         case .notFound: .content(.neverThere(path: path, vault: vault))
         case .isDirectory, .notDirectory: .content(.otherType(path: path, vault: vault))
         default: .vault(error)
-        }
-    }
-}
-
-extension [HistoryReport.State] {
-    /// Adds the next state; unless `isDistinct`, only if the item is another than in the last one.
-    ///
-    /// - Parameters:
-    ///   - since: In nanoseconds since 1970.
-    ///   - until: In nanoseconds since 1970; nil for the present.
-    fileprivate mutating func add(
-        _ since: Int64, until: Int64?, _ item: HistoryReport.Item?, isDistinct: Bool
-    ) {
-        let last = isDistinct ? nil : last.flatMap { $0.item == item ? $0 : nil }
-        if last != nil { removeLast() }
-        append(
-            .init(
-                since: last?.since ?? since / 1_000_000_000, until: until.map { $0 / 1_000_000_000 },
-                item: item))
-    }
-}
-
-extension HistoryView {
-    /// What a path led to; nil if it led to nothing.
-    fileprivate func report(on path: String) throws(FileSystemError) -> HistoryReport.Item? {
-        do throws(FileSystemError) {
-            let item = try item(atPath: Array(path.utf8))
-            let type =
-                switch item.type {
-                case .regular: "file"
-                case .directory: "directory"
-                case .symbolicLink: "symlink"
-                default: "other"
-                }
-            return HistoryReport.Item(
-                type: type, size: item.type == .directory ? 0 : item.size,
-                modified: item.modified / 1_000_000_000)
-        } catch {
-            switch error {
-            case .notFound, .notDirectory: return nil
-            default: throw error
-            }
         }
     }
 }

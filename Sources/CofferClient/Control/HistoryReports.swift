@@ -15,6 +15,13 @@ package struct HistoryReport: Codable, Sendable {
         package let until: Int64?
         /// What the path led to; nil if it led to nothing, and for the whole vault.
         package let item: Item?
+        /// How the item became what it is: created, changed, moved, or removed; nil in the first state, and for the whole
+        /// vault.
+        package let change: String?
+        /// Who made the change; empty in the first state, and for the whole vault.
+        package let by: [AuthorReport]
+        /// For the whole vault: who made the changes that ended the state.
+        package let endedBy: [AuthorReport]
     }
 
     /// An item in some state.
@@ -26,6 +33,18 @@ package struct HistoryReport: Codable, Sendable {
         /// When its content was last changed, in seconds since 1970.
         package let modified: Int64
     }
+}
+
+/// A device that changed something.
+package struct AuthorReport: Codable, Equatable, Sendable {
+    /// The device as text.
+    package let text: String
+    /// What its owner is called; nil if that is not known.
+    package let name: String?
+    /// What its owner calls the device; nil if that is not known.
+    package let device: String?
+    /// The id of the owner's identity: 64 hexadecimal digits; nil if that is not known.
+    package let identity: String?
 }
 
 /// What differs between two states of a vault.

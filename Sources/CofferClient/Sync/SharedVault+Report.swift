@@ -72,6 +72,14 @@ extension SharedVault {
         return change.map { [Self.waiting($0.text, $0.argument, in: name)] } ?? []
     }
 
+    /// This user's identity.
+    var ownIdentity: IdentityID { AwaitedTask { [engine] in await engine.ownIdentity }.wait() }
+
+    /// The logs of the devices that have changed the vault.
+    func knownLogs() throws(ClientError) -> [KnownLog] {
+        try asking { engine async throws(SyncError) in try await engine.knownLogs() }
+    }
+
     /// The name to show for an identity: the one it had when its words were compared, otherwise the claimed
     /// one.
     func shownName(of identity: IdentityID, _ claimed: String?) -> String {

@@ -4,6 +4,7 @@ enum HistoryQuery: Int, IndexStatement {
     case moments, moment, momentAt, anyMoment, putMoment, removeMoment
     case versions, version, versionsAfter, putVersion, removeVersion
     case holes, putHole, removeHole
+    case authors, authorsOfItem, putAuthor, removeAuthor
 
     var sql: String {
         switch self {
@@ -34,6 +35,19 @@ enum HistoryQuery: Int, IndexStatement {
             """
         case .putHole: #"INSERT INTO holes (version, "offset", length) VALUES (?,?,?)"#
         case .removeHole: #"DELETE FROM holes WHERE version = ? AND "offset" = ?"#
+        case .authors:
+            """
+            SELECT \(AuthorRow.columns) FROM authors
+            WHERE (moment, item, log) > (?1, ?2, ?3) AND moment < ?4
+            ORDER BY moment, item, log LIMIT ?5
+            """
+        case .authorsOfItem:
+            """
+            SELECT \(AuthorRow.columns) FROM authors WHERE item = ?1 AND moment >= ?2 AND moment < ?3
+            ORDER BY moment, log
+            """
+        case .putAuthor: "INSERT INTO authors (\(AuthorRow.columns)) VALUES (?,?,?,?)"
+        case .removeAuthor: "DELETE FROM authors WHERE moment = ? AND item = ? AND log = ?"
         }
     }
 }

@@ -26,5 +26,9 @@ enum HistoryRules {
             "A hole belongs to a missing version: item",
             "SELECT DISTINCT version FROM holes WHERE version NOT IN (SELECT version FROM versions)"
         ),
+        (
+            "A recorded author refers to a moment that never existed: item",
+            "SELECT DISTINCT item FROM authors WHERE moment > (SELECT last FROM history)"
+        ),
     ]
 }

@@ -13,5 +13,9 @@ enum HistorySchema {
         CREATE TABLE holes (
             version INTEGER NOT NULL, "offset" INTEGER NOT NULL, length INTEGER NOT NULL,
             PRIMARY KEY (version, "offset")) WITHOUT ROWID;
+        CREATE TABLE authors (
+            moment INTEGER NOT NULL, item INTEGER NOT NULL, log BLOB NOT NULL, created INTEGER NOT NULL,
+            PRIMARY KEY (moment, item, log)) WITHOUT ROWID;
+        CREATE INDEX authors_item ON authors (item);
         """
 }

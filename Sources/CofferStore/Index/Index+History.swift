@@ -180,6 +180,62 @@ extension Index {
         }
     }
 
+    /// Who changed what in the times of some moments, as far as it is recorded, by moment, item, and device.
+    ///
+    /// - Parameter place: The row to begin after; nil for the first one.
+    package func authors(
+        in moments: Range<Int64>, after place: AuthorRow? = nil, limit: Int
+    ) throws(FileSystemError) -> [AuthorRow] {
+        try authors(.authors) {
+            $0.bind(1, place?.moment ?? moments.lowerBound)
+            $0.bind(2, place?.item ?? 0)
+            if let log = place?.log { $0.bind(3, log) } else { $0.bind(3, []) }
+            $0.bind(4, moments.upperBound)
+            $0.bind(5, Int64(limit))
+        }
+    }
+
+    /// Who changed an item in the times of some moments, as far as it is recorded, by moment.
+    package func authors(of item: Int64, in moments: Range<Int64>) throws(FileSystemError) -> [AuthorRow] {
+        try authors(.authorsOfItem) {
+            $0.bind(1, item)
+            $0.bind(2, moments.lowerBound)
+            $0.bind(3, moments.upperBound)
+        }
+    }
+
+    private func authors(
+        _ query: HistoryQuery, _ bind: (Statement) -> Void
+    ) throws(FileSystemError) -> [AuthorRow] {
+        var rows: [AuthorRow] = []
+        try historyStatements[query].each(
+            bind,
+            { row throws(FileSystemError) in
+                guard let author = AuthorRow(row) else {
+                    throw .damaged(place: "the author of a change in the index")
+                }
+                rows.append(author)
+                return true
+            })
+        return rows
+    }
+
+    /// Records that a device changed an item.
+    package func insert(_ row: AuthorRow) throws(FileSystemError) {
+        _ = try put(
+            .authors, historyStatements[.putAuthor], replacing: nil, { row.write(to: &$0) },
+            { row.write(to: &$0) })
+    }
+
+    /// Removes the record of a change, which must equal the stored one.
+    package func remove(_ row: AuthorRow) throws(FileSystemError) {
+        try remove(.authors, historyStatements[.removeAuthor], { row.write(to: &$0) }) {
+            $0.bind(1, row.moment)
+            $0.bind(2, row.item)
+            if let log = row.log { $0.bind(3, log) } else { $0.bind(3, []) }
+        }
+    }
+
     private func remove(
         _ table: RowDigest.Table, _ statement: Statement, _ write: (inout HashedColumns) -> Void,
         _ bind: (Statement) -> Void

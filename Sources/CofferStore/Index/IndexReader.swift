@@ -388,6 +388,7 @@ extension RowDigest.Table {
         case .moments: "SELECT \(MomentRow.columns) FROM moments"
         case .versions: "SELECT \(VersionRow.columns) FROM versions"
         case .holes: #"SELECT version, "offset", length FROM holes"#
+        case .authors: "SELECT \(AuthorRow.columns) FROM authors"
         }
     }
 
@@ -403,7 +404,7 @@ extension RowDigest.Table {
         case .remoteExtents: digest.hash(self) { RemoteExtentRow(row).digest(into: &$0) }
         case .remotePages: digest.hash(self) { RemotePageRow(row).digest(into: &$0) }
         case .factItems, .factEntries, .factAttributes, .logs, .factState, .journal, .unsent, .kept,
-            .history, .moments, .versions, .holes:
+            .history, .moments, .versions, .holes, .authors:
             digest.hash(HashedColumns(self, row))
         }
     }

@@ -6,17 +6,19 @@ struct IndexTables: Equatable {
     var history = false
 
     /// The highest user_version.
-    static let versionMax: Int64 = 4
+    static let versionMax: Int64 = 6
 
     /// The tables that a user_version stands for; nil for an unknown one.
     init?(version: Int64) {
         guard (IndexSchema.version...Self.versionMax).contains(version) else { return nil }
         facts = (version - 1) & 1 != 0
-        history = (version - 1) & 2 != 0
+        history = (version - 1) & 4 != 0
+        // 3 and 4 stood for a history without authors, before there was a release.
+        guard self.version == version else { return nil }
     }
 
     init() {}
 
     /// The user_version.
-    var version: Int64 { 1 + (facts ? 1 : 0) + (history ? 2 : 0) }
+    var version: Int64 { 1 + (facts ? 1 : 0) + (history ? 4 : 0) }
 }

@@ -1,4 +1,4 @@
-internal import CofferFormat
+package import CofferFormat
 
 /// What there is once for a vault's history (docs/format.md, table `history`).
 package struct HistoryRow: Equatable, Sendable {
@@ -94,6 +94,45 @@ package struct VersionRow: Equatable, Sendable {
 
     func write(to columns: inout some ColumnSink) {
         for value in [item, until, version, links] { columns.integer(value) }
+    }
+}
+
+/// A device that changed an item in the time of a moment (docs/format.md, table `authors`).
+package struct AuthorRow: Hashable, Sendable {
+    /// The moment whose changes the change belongs to.
+    package var moment: Int64
+    /// The item's number.
+    package var item: Int64
+    /// The device's log; nil for this device.
+    package var log: LogID?
+    /// Whether the device brought the item into the vault.
+    package var isCreation: Bool
+
+    package init(moment: Int64, item: Int64, log: LogID?, isCreation: Bool) {
+        self.moment = moment
+        self.item = item
+        self.log = log
+        self.isCreation = isCreation
+    }
+
+    static let columns = "moment, item, log, created"
+
+    /// Reads a row; nil if `write` writes no such row.
+    init?(_ row: Statement) {
+        moment = row.integer(0)
+        item = row.integer(1)
+        isCreation = row.integer(3) != 0
+        if !row.bytes(2).isEmpty {
+            guard let log = row.identifier(2, LogID.self) else { return nil }
+            self.log = log
+        }
+    }
+
+    func write(to columns: inout some ColumnSink) {
+        columns.integer(moment)
+        columns.integer(item)
+        if let log { columns.identifier(log) } else { columns.bytes([]) }
+        columns.integer(isCreation ? 1 : 0)
     }
 }
 

@@ -111,6 +111,16 @@ extension SyncEngine {
         return others
     }
 
+    /// The logs of which anything is applied, those of people who have left included.
+    ///
+    /// Does not wait for a round to end.
+    package func knownLogs() async throws(SyncError) -> [KnownLog] {
+        if !isRunning, !rounds.isLoaded {
+            try await alone { () async throws(SyncError) in try await load() }
+        }
+        return logs.applied.values.map { KnownLog(author: logs.author($0.log), identity: $0.author) }
+    }
+
     /// The change of the members that waits for the remote; nil if none does.
     package func pendingChange() async throws(SyncError) -> PendingChange? {
         try await alone { () async throws(SyncError) in

@@ -237,7 +237,7 @@ package actor SyncEngine {
     var objects: RemoteObjects { RemoteObjects(remote: remote, layout: layout, phase: status.phase) }
 
     /// This user.
-    var ownIdentity: IdentityID { setup.keys.author.identity }
+    package var ownIdentity: IdentityID { setup.keys.author.identity }
 
     /// This user's role in the vault; nil if the user is not a member, or not known to be one.
     package var role: Role? { members.role(of: ownIdentity) }

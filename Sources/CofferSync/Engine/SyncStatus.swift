@@ -92,6 +92,14 @@ package struct SyncProgress: Equatable, Sendable {
     package init() {}
 }
 
+/// A log, and whose it is.
+package struct KnownLog: Sendable {
+    /// What its owner calls themselves, and the device.
+    package let author: LogAuthor
+    /// The owner's identity.
+    package let identity: IdentityID
+}
+
 /// The author of a log, for messages.
 package struct LogAuthor: Hashable, Sendable, CustomStringConvertible {
     /// The log's id.

@@ -5,6 +5,16 @@ internal import CofferSystem
 
 // What sync asks of a vault beside commits.
 extension VaultFacts {
+    /// What the owners of the devices that have changed the vault call them, by their logs.
+    package func labels() throws(FileSystemError) -> [LogID: String] {
+        try vault.reading { state throws(FileSystemError) in
+            guard state.tree.isTracking else { return [:] }
+            var labels: [LogID: String] = [:]
+            for row in try state.index.logs() { labels[row.id] = row.label }
+            return labels
+        }
+    }
+
     /// Rows that are read at a time.
     private static let pageCount = 64
 

@@ -44,6 +44,21 @@ extension History {
             }
         }
         try removeVersions()
+        try removeAuthors()
+    }
+
+    /// Removes what is recorded of changes before all moments.
+    private func removeAuthors() throws(FileSystemError) {
+        var isDone = false
+        while !isDone, !vault.upkeep.isStopped {
+            isDone = try vault.changing { state throws(FileSystemError) in
+                let first = try state.index.moments().first?.number ?? .max
+                let rows = try state.index.authors(in: 0..<first, limit: Self.batchCount)
+                for row in rows { try state.index.remove(row) }
+                return rows.count < Self.batchCount
+            }
+            vault.upkeep.pause()
+        }
     }
 
     /// The moments that are kept: all of the last day, the last of each hour of a week, of each day of a quarter, and of
@@ -112,7 +127,7 @@ extension History {
                 let target = try earlier.map { row throws(FileSystemError) in
                     try state.tree.item(row.version)
                 }
-                return try Self.remove(row, version, into: target, from: &state)
+                return try Self.remove(row, version, into: target, after: earlier, from: &state)
             }
             vault.upkeep.pause()
         }
@@ -122,7 +137,8 @@ extension History {
     ///
     /// - Returns: Whether the version is gone.
     private static func remove(
-        _ row: VersionRow, _ version: CachedItem, into target: CachedItem?, from state: inout VaultState
+        _ row: VersionRow, _ version: CachedItem, into target: CachedItem?, after earlier: VersionRow?,
+        from state: inout VaultState
     ) throws(FileSystemError) -> Bool {
         let number = version.row.number
         let entries = try state.index.entries(in: number, after: 0, limit: batchCount)
@@ -165,9 +181,21 @@ extension History {
         }
         if let target, isHeir { target.row.flags.insert(.ownsAttributes) }
         if let target { state.tree.touch(version: target) }
+        if let earlier { try keepAuthor(of: row, after: earlier, in: &state) }
         try state.index.remove(row)
         try state.tree.erase(version)
         if state.tree.history?.versions[row.item] == number { state.tree.history?.versions[row.item] = nil }
         return true
+    }
+
+    /// Records that this device ended a version that goes, where the one before it is said to be another device's.
+    private static func keepAuthor(
+        of row: VersionRow, after earlier: VersionRow, in state: inout VaultState
+    ) throws(FileSystemError) {
+        let rows = try state.index.authors(of: row.item, in: earlier.until..<row.until + 1)
+        guard rows.contains(where: { $0.moment == earlier.until }),
+            !rows.contains(where: { $0.moment == row.until })
+        else { return }
+        try state.index.insert(AuthorRow(moment: row.until, item: row.item, log: nil, isCreation: false))
     }
 }

@@ -22,6 +22,10 @@ struct HistoryRecorder {
     var committed: (item: Int64, cookie: Int64)
     /// The versions that end with the last moment and are in memory, by their items.
     var versions: [Int64: Int64] = [:]
+    /// The device whose changes are being made.
+    var author = History.Author.thisDevice
+    /// The devices that are recorded to have changed items in the time of the last moment, by item.
+    var authors: [Int64: Set<History.Author>] = [:]
     /// The moments that somebody looks at, and how many do.
     var viewed: [Int64: Int] = [:]
 

@@ -289,7 +289,7 @@ private final class Rebuild {
         var count = 0
         func evaluateWaiting() throws(FileSystemError) {
             if waiting.isEmpty { return }
-            try vault.changing { state throws(FileSystemError) in
+            try vault.changing(as: update.author) { state throws(FileSystemError) in
                 var tree = try state.factTree(participant.hashKey)
                 let changes = try tree.add(waiting)
                 guard self.isNew else { return }
@@ -340,7 +340,7 @@ private final class Rebuild {
         while !rest.isEmpty {
             let page = rest.prefix(Self.pageCount)
             rest = rest.dropFirst(Self.pageCount)
-            try vault.changing { state throws(FileSystemError) in
+            try vault.changing(as: update.author) { state throws(FileSystemError) in
                 let tree = try state.factTree(participant.hashKey)
                 for id in page {
                     let hash = try tree.store.item(id)?.hash

@@ -1,4 +1,5 @@
 internal import CofferCrypto
+internal import CofferFacts
 package import CofferFormat
 package import CofferStore
 internal import CofferSystem
@@ -343,12 +344,13 @@ package final class RemoteContents: ContentPublishing {
         }
         do throws(FileSystemError) {
             if case .tree(_, let count) = value.extents, count > partCountMax {
-                try placeArrived(value, number, in: vault)
+                try placeArrived(value, number, as: author(of: item, in: vault), in: vault)
                 try finish(row, number, in: vault)
                 return .done
             }
             let fetched = try vault.contents.fetchExtents(of: value, for: number)
-            try vault.changing { state throws(FileSystemError) in
+            let author = try author(of: item, in: vault)
+            try vault.changing(as: author) { state throws(FileSystemError) in
                 try state.index.removeKept(row.key)
                 let item = try state.tree.item(number)
                 if item.row.unsent.isDisjoint(with: .content) {
@@ -364,6 +366,14 @@ package final class RemoteContents: ContentPublishing {
         }
     }
 
+    /// The device that stated the content of an item.
+    private func author(of item: ItemID, in vault: Vault) throws(FileSystemError) -> History.Author {
+        try vault.reading { state throws(FileSystemError) in
+            let stated = try state.openFacts().values(.content(item)).contents.map(\.stamp).max()
+            return stated.map { .device($0.dot.log) } ?? .unknown
+        }
+    }
+
     /// Records that a content is not owed any more.
     private func finish(_ row: KeptRow, _ number: Int64?, in vault: Vault) throws(FileSystemError) {
         try vault.changing { state throws(FileSystemError) in
@@ -375,14 +385,15 @@ package final class RemoteContents: ContentPublishing {
     }
 
     /// Does the same in parts, so that a content with millions of extents takes no more memory than others.
-    private func placeArrived(_ value: ContentValue, _ number: Int64, in vault: Vault) throws(FileSystemError)
-    {
+    private func placeArrived(
+        _ value: ContentValue, _ number: Int64, as author: History.Author, in vault: Vault
+    ) throws(FileSystemError) {
         var start: Int64 = 0
         _ = try vault.contents.fetchExtents(of: value, countMax: partCountMax) {
             part, end throws(FileSystemError) in
             let from = start
             start = end
-            return try vault.changing { state throws(FileSystemError) in
+            return try vault.changing(as: author) { state throws(FileSystemError) in
                 guard let known = try state.tree.row(number) else { return false }
                 let item = try state.tree.item(number)
                 if known.unsent.isDisjoint(with: .content) {

@@ -54,6 +54,9 @@ final class RemoteUpdate {
     private var order: [EntryID] = []
     private var hasEnded = false
 
+    /// Whose changes these are.
+    var author: History.Author { incoming.map { .device($0.commit.stamp.dot.log) } ?? .unknown }
+
     /// The contents of which the commit states other places.
     var moved: Set<CopySource> {
         var moved: Set<CopySource> = []
@@ -85,14 +88,18 @@ final class RemoteUpdate {
             // Check this before any change: a failure half-way stops the vault.
             try state.ensureSpace(for: incoming.commit)
             guard try self.isReady(for: incoming.commit, &state) else { return false }
+            try state.tree.beginActing(as: self.author)
             isWhole = try self.begin(incoming, &state)
             if isWhole { try self.finish(&state) }
             self.hasEnded = isWhole
+            try state.tree.endActing()
             return true
         }
         guard isReady else { return false }
         while !isWhole {
-            isWhole = try vault.changing { state throws(FileSystemError) in try self.takeMore(&state) }
+            isWhole = try vault.changing(as: author) { state throws(FileSystemError) in
+                try self.takeMore(&state)
+            }
         }
         if !hasEnded { try work() }
         return true
@@ -102,10 +109,12 @@ final class RemoteUpdate {
     func workAhead() throws(FileSystemError) {
         var isWhole = false
         while !isWhole {
-            isWhole = try vault.changing { state throws(FileSystemError) in try self.takeMore(&state) }
+            isWhole = try vault.changing(as: author) { state throws(FileSystemError) in
+                try self.takeMore(&state)
+            }
         }
         while !order.isEmpty {
-            try vault.changing { state throws(FileSystemError) in try self.step(&state) }
+            try vault.changing(as: author) { state throws(FileSystemError) in try self.step(&state) }
         }
         try vault.changing { state throws(FileSystemError) in try state.tree.storeItems() }
     }
@@ -113,10 +122,10 @@ final class RemoteUpdate {
     /// Makes the known changes of names, some at a time, and finishes.
     func work() throws(FileSystemError) {
         if order.isEmpty {
-            return try vault.changing { state throws(FileSystemError) in try self.end(&state) }
+            return try vault.changing(as: author) { state throws(FileSystemError) in try self.end(&state) }
         }
         while !order.isEmpty {
-            try vault.changing { state throws(FileSystemError) in
+            try vault.changing(as: author) { state throws(FileSystemError) in
                 try self.step(&state)
                 if self.order.isEmpty { try self.end(&state) }
             }

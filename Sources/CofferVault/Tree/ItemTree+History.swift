@@ -17,6 +17,7 @@ extension ItemTree {
         history?.moment = moment
         history?.isDue = false
         history?.versions = [:]
+        history?.authors = [:]
         return moment
     }
 
@@ -29,13 +30,22 @@ extension ItemTree {
             return nil
         }
         history?.hasChanges = true
-        guard number < moment.nextItem else { return nil }
-        if let version = history?.versions[number] { return try self.item(version) }
+        guard number < moment.nextItem else {
+            let isNew = item.stored == nil
+            try noteAuthor(of: number, in: moment, isFirst: isNew, isCreation: isNew)
+            return nil
+        }
+        if let version = history?.versions[number] {
+            try noteAuthor(of: number, in: moment, isFirst: false)
+            return try self.item(version)
+        }
         if let known = try index.version(of: number, until: moment.number) {
             history?.versions[number] = known.version
+            try noteAuthor(of: number, in: moment, isFirst: false)
             return try self.item(known.version)
         }
         guard var row = try index.item(number) else { return nil }
+        try noteAuthor(of: number, in: moment, isFirst: true)
         let links = row.links
         row.number = index.nextItemNumber()
         row.links = 0
@@ -100,11 +110,18 @@ extension ItemTree {
     mutating func keepChangedItems() throws(FileSystemError) {
         guard history != nil else { return }
         for number in Array(dirtyItems) {
-            guard let recorder = history, let item = items[number], item.stored != nil,
-                !item.row.flags.contains(.isVersion),
-                recorder.isDue || !recorder.hasChanges || recorder.versions[number] == nil,
-                let old = try index.item(number), !item.row.isSame(as: old)
-            else { continue }
+            guard let recorder = history, let item = items[number], !item.row.flags.contains(.isVersion)
+            else {
+                continue
+            }
+            let isNew = item.stored == nil
+            let isNoted =
+                recorder.author == .thisDevice && recorder.authors[number] == nil
+                && (isNew || !recorder.isDue && recorder.hasChanges && recorder.versions[number] != nil)
+            if isNoted { continue }
+            if !isNew {
+                guard let old = try index.item(number), !item.row.isSame(as: old) else { continue }
+            }
             _ = try version(of: item)
         }
     }
