@@ -8,7 +8,9 @@ struct HistoryCommand: ParsableCommand {
         discussion: """
             A vault keeps its past once “coffer vault set --history” says for how long. Changes of about a minute make one \
             state. All states of the last 24 hours are kept, then one for each hour of a week, one for each day of a \
-            quarter, and one for each week before that. The history stays on this device: other devices and members have \
+            quarter, and one for each week before that. BY names the device that made a version. Changes within about a \
+            minute cannot be told apart, and a change of somebody else counts from the time it reached this device. The \
+            history stays on this device: other devices and members have \
             their own. In the mount, past states are folders: ~/Coffer/Plans/.coffer/history/2026-11-20T14:05, which no \
             listing shows. The past goes with its vault: “coffer vault delete”, and “rm -r” on the folder of a vault, \
             delete both.
@@ -168,6 +170,7 @@ struct RestoreCommand: ParsableCommand {
             "\(report.items) restored (\(Output.bytes(report.bytes)))", "\(report.unchanged) unchanged",
         ]
         if report.removed > 0 { parts.append("\(report.removed) removed") }
+        if report.kept > 0 { parts.append("\(report.kept) new, left alone") }
         Output.line("As of \(Output.moment(report.since)): \(parts.joined(separator: ", "))")
     }
 

@@ -112,6 +112,34 @@ import Testing
         try await pair.expectWhole()
     }
 
+    @Test(arguments: [false, true]) func changesOfOneMinuteNameBoth(isHisFirst: Bool) async throws {
+        let pair = try await Pair()
+        let number = try await onThread { try pair.alice.number("f") }
+        for isHis in [isHisFirst, !isHisFirst] {
+            let device = isHis ? pair.bob : pair.alice
+            try await onThread { try device.setMode(isHis ? 0o600 : 0o640, of: "f") }
+            try await ReplicaDevice.meet([pair.alice, pair.bob])
+        }
+        #expect(try await pair.authors() == [[.thisDevice, pair.him]])
+        try await onThread {
+            let history = pair.alice.vault.history
+            let first = try #require(try history.states().first)
+            #expect(try history.authors(of: number, from: first, upTo: nil) == [.thisDevice, pair.him])
+        }
+        try await pair.expectWhole()
+    }
+
+    /// What was changed before, and is only in memory, is not the other's.
+    @Test func whatIsNotStoredYetIsOwn() async throws {
+        let pair = try await Pair()
+        try await onThread {
+            try pair.alice.setMode(0o600, of: "f")
+            try pair.alice.vault.changing(as: pair.him) { _ throws(FileSystemError) in }
+            try pair.alice.vault.history.keepPresent()
+        }
+        #expect(try await pair.authors() == [[.thisDevice]])
+    }
+
     /// What one device does alone costs no rows.
     @Test func ownChangesHaveNoRows() async throws {
         let pair = try await Pair()

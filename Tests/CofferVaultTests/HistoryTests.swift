@@ -155,7 +155,7 @@ import Testing
         #expect(try vault.number(of: "one", in: folder) == vault.number(of: "link", in: folder))
         // Once more, it is the same already.
         let again = try vault.history.restore(Array("folder/big".utf8), from: view, isExact: false)
-        #expect(again == .init(items: 0, unchanged: 1, removed: 0, bytes: 0))
+        #expect(again == .init(items: 0, unchanged: 1, removed: 0, kept: 0, bytes: 0))
         let exact = try vault.history.restore(Array("folder".utf8), from: view, isExact: true)
         #expect(exact.removed == 1)
         #expect(try withoutNumbers(story.present(folder, "folder")) == withoutNumbers(before))
@@ -171,6 +171,75 @@ import Testing
         #expect(try vault.names(in: vault.number(of: "same", in: folder)) == ["inner"])
         _ = try vault.history.restore(Array("folder/same".utf8), from: view, isExact: true)
         #expect(try vault.content(of: vault.number(of: "same", in: folder)) == Array("same".utf8))
+        try story.check()
+    }
+
+    /// No state has what programs make while a restore goes on, so it stays.
+    @Test func whatComesMeanwhileStays() throws {
+        let story = try Story(seed: 6)
+        let vault = story.vault
+        let folder = try vault.makeDirectory("folder")
+        for name in ["a", "b", "c"] { _ = try vault.makeFile(name, in: folder, Array("before".utf8)) }
+        let last = try vault.makeDirectory("last", in: folder)
+        try vault.history.keepPresent()
+        let time = Clock.realTime
+        usleep(20)
+        for name in ["a", "b", "c"] {
+            try vault.put(Array("after".utf8), to: vault.number(of: name, in: folder), at: 0)
+        }
+        let inner = try vault.makeDirectory("inner", in: folder)
+        _ = try vault.makeFile("old", in: inner)
+        try vault.history.keepPresent()
+        let view = try #require(try vault.history.view(at: time))
+        defer { view.close() }
+        var made = false
+        let restored = try vault.history.restore(Array("folder".utf8), from: view, isExact: false) { _ in
+            if made { return true }
+            made = true
+            do {
+                // A program saves a file as many do, and makes others.
+                _ = try vault.makeFile("draft", in: folder, Array("new".utf8))
+                _ = try vault.rename(
+                    Array("draft".utf8), in: folder, to: Array("c".utf8), in: folder, .replace)
+                _ = try vault.makeFile("new", in: inner, Array("new".utf8))
+            } catch {
+                Issue.record(error)
+            }
+            return true
+        }
+        #expect(restored.kept == 1 && restored.items == 2)
+        for (name, text) in [("a", "before"), ("b", "before"), ("c", "new")] {
+            #expect(try vault.content(of: vault.number(of: name, in: folder)) == Array(text.utf8))
+        }
+        // What was there when the restore began goes.
+        made = false
+        let exact = try vault.history.restore(Array("folder".utf8), from: view, isExact: true) { _ in
+            if made { return true }
+            made = true
+            do { _ = try vault.makeFile("late", in: last, Array("new".utf8)) } catch { Issue.record(error) }
+            return true
+        }
+        #expect(exact.kept == 1 && exact.removed == 3 && exact.items == 1)
+        #expect(try vault.content(of: vault.number(of: "late", in: last)) == Array("new".utf8))
+        try story.check()
+    }
+
+    @Test func anInterruptedRestoreLeavesNoDraft() throws {
+        let story = try Story(seed: 7)
+        let vault = story.vault
+        let file = try vault.makeFile("file", [UInt8](repeating: 1, count: 3_000_000))
+        try vault.history.keepPresent()
+        let time = Clock.realTime
+        usleep(20)
+        try vault.put([2], to: file, at: 0)
+        try vault.history.keepPresent()
+        let view = try #require(try vault.history.view(at: time))
+        defer { view.close() }
+        #expect(throws: FileSystemError.self) {
+            try vault.history.restore(Array("file".utf8), from: view, isExact: false) { _ in false }
+        }
+        #expect(try vault.names(in: Vault.rootNumber) == ["file"])
+        #expect(try vault.number(of: "file", in: Vault.rootNumber) == file)
         try story.check()
     }
 

@@ -4,6 +4,12 @@ import Testing
 extension MountTests {
     /// `coffer history`, `coffer diff` and `coffer restore`, on a mount and without one.
     @Suite struct HistoryCommandTests {
+        private static func status(_ path: String) -> stat {
+            var status = stat()
+            lstat(path, &status)
+            return status
+        }
+
         @Test func whatWasDeletedComesBack() throws {
             try withMountedProfile { profile in
                 let folder = "\(profile.point)/Personal/folder"
@@ -30,6 +36,12 @@ extension MountTests {
                 #expect(try Files.text("\(folder)/two") == "two")
                 try profile.command("restore", "Personal", "--at", time, "--exact").succeed()
                 #expect(try Files.names(folder) == ["one", "two"])
+                // Programs see the mode and the time of a folder as it was.
+                let before = Self.status(folder)
+                #expect(chmod(folder, 0o700) == 0 && Self.status(folder).st_mode & 0o777 == 0o700)
+                try profile.command("restore", "Personal", "--at", time).succeed()
+                let after = Self.status(folder)
+                #expect(after.st_mode == before.st_mode && after.st_mtim.tv_sec == before.st_mtim.tv_sec)
                 let versions = try profile.command("history", "\(folder)/two").succeed().lines
                 #expect(
                     versions.contains { $0.contains("nothing") } && versions.contains { $0.contains("3 B") })

@@ -162,16 +162,17 @@ def check_index(profile, passphrase_file):
         path, key = os.path.join(copy, "index.sqlite"), derive(store, b"index page", vault)
         sealed = read(path)
         page = bytearray(reader["open_unit"](sealed[:4096], key, vault, 0, 0)[:4056])
-        page[60:64] = (5).to_bytes(4, "big")
-        unit = seal(key, NONCE, b"\1\0" + vault + bytes(8), bytes(page)) + NONCE
-        write(path, unit + sealed[4096:])
         if os.path.exists(path + "-wal"):
             os.remove(path + "-wal")
-        try:
-            reader["open_index"](copy, vault, store, os.path.join(copy, "plain"))
-        except WRONG:
-            return
-        raise Invalid("an index of version 5 is accepted")
+        for version in (0, 3, 4, 7):
+            page[60:64] = version.to_bytes(4, "big")
+            unit = seal(key, NONCE, b"\1\0" + vault + bytes(8), bytes(page)) + NONCE
+            write(path, unit + sealed[4096:])
+            try:
+                reader["open_index"](copy, vault, store, os.path.join(copy, "plain"))
+            except WRONG:
+                continue
+            raise Invalid(f"an index of version {version} is accepted")
 
 
 def main(profile, passphrase_file, coffer):

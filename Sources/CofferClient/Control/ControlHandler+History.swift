@@ -99,7 +99,7 @@ extension ControlHandler {
             }
             return RestoredReport(
                 since: view.since / Self.second, items: restored.items, unchanged: restored.unchanged,
-                removed: restored.removed, bytes: restored.bytes)
+                removed: restored.removed, kept: restored.kept, bytes: restored.bytes)
         } catch {
             throw Self.failure(error, path, name)
         }

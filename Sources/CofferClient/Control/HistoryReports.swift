@@ -83,6 +83,8 @@ package struct RestoredReport: Codable, Sendable {
     package let unchanged: Int
     /// The number of items that were removed.
     package let removed: Int
+    /// The number of items that came while the restore went on, and were left alone.
+    package let kept: Int
     /// The bytes of content that were written.
     package let bytes: Int64
 }

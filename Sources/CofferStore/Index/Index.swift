@@ -266,6 +266,9 @@ package final class Index {
         try ContentReader(fileSystem)
     }
 
+    /// The highest number that was given to an item.
+    package var lastItemNumber: Int64 { counters.item - 1 }
+
     /// A new number for an item.
     package func nextItemNumber() -> Int64 {
         defer { counters.item += 1 }

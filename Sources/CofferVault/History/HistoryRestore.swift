@@ -17,15 +17,23 @@ struct HistoryRestore {
     /// Called after each item; returns whether the caller still waits.
     let step: (History.Restored) -> Bool
     private(set) var restored = History.Restored()
+    /// Items from this number on came while the restore went on.
+    ///
+    /// No state has them, so they stay.
+    private let newest: Int64
     /// The new numbers of files with several names, by the old numbers.
     private var links: [Int64: Int64] = [:]
     private let buffer = AlignedBuffer(count: pieceByteCount)
     private let presentBuffer = AlignedBuffer(count: pieceByteCount)
 
-    init(_ vault: Vault, _ view: HistoryView, isExact: Bool, step: @escaping (History.Restored) -> Bool) {
+    init(
+        _ vault: Vault, _ view: HistoryView, isExact: Bool, newest: Int64,
+        step: @escaping (History.Restored) -> Bool
+    ) {
         self.vault = vault
         self.view = view
         self.isExact = isExact
+        self.newest = newest
         self.step = step
     }
 
@@ -47,8 +55,9 @@ struct HistoryRestore {
                 guard present.type == .directory else { throw .notDirectory }
                 parent = present.number
             } else {
-                parent = try make(past, name, in: parent)
-                try setAttributes(of: parent, like: past)
+                let directory = try make(past, name, in: parent)
+                try show(past, directory, name, in: parent)
+                parent = directory
             }
         }
     }
@@ -66,12 +75,14 @@ struct HistoryRestore {
         let present = try present(name, in: parent)
         if past.type == .directory {
             try restoreDirectory(past, present, name, in: parent)
+        } else if let present, present.type != .directory, present.number >= newest {
+            restored.kept += 1
         } else if let present, try isSame(past, present) {
             restored.unchanged += 1
         } else {
             if present?.type == .directory {
                 guard isExact else { throw .isDirectory }
-                try remove(name, in: parent)
+                guard try remove(name, in: parent) else { return }
             }
             try restoreFile(past, name, in: parent)
         }
@@ -84,13 +95,23 @@ struct HistoryRestore {
         var number = present?.number
         if let present, present.type != .directory {
             guard isExact else { throw .notDirectory }
-            try remove(name, in: parent)
+            guard try remove(name, in: parent) else { return }
             number = nil
         }
         let directory: Int64
         if let number { directory = number } else { directory = try make(past, name, in: parent) }
         try restoreNames(of: past, in: directory)
-        try setAttributes(of: directory, like: past)
+        try show(past, directory, name, in: parent)
+    }
+
+    /// Gives a directory its past attributes, and shows them to programs.
+    private func show(
+        _ past: Attributes, _ directory: Int64, _ name: [UInt8], in parent: Int64
+    ) throws(FileSystemError) {
+        try change { changes throws(FileSystemError) in
+            changes.append(.attributes(item: directory, Vault.Name(name, in: parent)))
+            try setAttributes(of: directory, like: past)
+        }
     }
 
     private mutating func restoreNames(of past: Attributes, in directory: Int64) throws(FileSystemError) {
@@ -174,7 +195,7 @@ struct HistoryRestore {
             try setAttributes(of: number, like: past)
             try move(draft, to: name, in: parent)
         } catch {
-            try? remove(draft, in: parent)
+            try? unlink(draft, in: parent)
             throw error
         }
         if past.links > 1 { links[past.number] = number }
@@ -254,24 +275,38 @@ struct HistoryRestore {
         }
     }
 
-    /// Removes an item, with all that is in it.
-    private mutating func remove(_ name: [UInt8], in parent: Int64) throws(FileSystemError) {
-        guard let item = try present(name, in: parent) else { return }
-        if item.type == .directory {
-            for inner in try names(in: item.number) { try remove(inner, in: item.number) }
+    /// Removes an item, with all that is in it; returns whether it is gone.
+    @discardableResult
+    private mutating func remove(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Bool {
+        guard let item = try present(name, in: parent) else { return true }
+        if item.number >= newest {
+            restored.kept += 1
+            return false
         }
-        try change { changes throws(FileSystemError) in
-            if item.type == .directory {
+        if item.type == .directory {
+            var isEmpty = true
+            for inner in try names(in: item.number) {
+                isEmpty = try remove(inner, in: item.number) && isEmpty
+            }
+            if !isEmpty { return false }
+            try change { changes throws(FileSystemError) in
                 let number = try vault.removeDirectory(name, in: parent)
                 changes.append(.entry(Vault.Name(name, in: parent)))
                 changes.append(.nameless(item: number))
-            } else {
-                let removed = try vault.unlink(name, in: parent)
-                changes.append(.entry(Vault.Name(name, in: parent)))
-                if removed.isLast { changes.append(.nameless(item: removed.number)) }
             }
+        } else {
+            try unlink(name, in: parent)
         }
         restored.removed += 1
+        return true
+    }
+
+    private func unlink(_ name: [UInt8], in parent: Int64) throws(FileSystemError) {
+        try change { changes throws(FileSystemError) in
+            let removed = try vault.unlink(name, in: parent)
+            changes.append(.entry(Vault.Name(name, in: parent)))
+            if removed.isLast { changes.append(.nameless(item: removed.number)) }
+        }
     }
 
     private func change<Result>(
@@ -290,6 +325,8 @@ extension History {
         package var unchanged = 0
         /// The number of items that went, as they had not been there.
         package var removed = 0
+        /// The number of items that came while the restore went on, and stay: the history does not have them.
+        package var kept = 0
         /// The bytes of content.
         package var bytes: Int64 = 0
     }
@@ -309,8 +346,10 @@ extension History {
         step: @escaping (Restored) -> Bool = { _ in true }
     ) throws(FileSystemError) -> Restored {
         try vault.ensureChangeable()
+        // All items with lower numbers are in the state that is kept.
+        let newest = vault.state.withLock { $0.index.lastItemNumber } + 1
         try keepPresent()
-        var restore = HistoryRestore(vault, view, isExact: isExact, step: step)
+        var restore = HistoryRestore(vault, view, isExact: isExact, newest: newest, step: step)
         try restore.run(path)
         try vault.commit()
         return restore.restored
