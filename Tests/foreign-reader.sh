@@ -226,9 +226,12 @@ holds "$(wc -l <"$work/read") files are the same, and the digests of all rows ar
 
 begin_person dan Dan desk >/dev/null || stop 'Dan has no mount'
 personal=$work/dan/mount/Personal
-person dan vault set --history 1d Personal || stop 'Dan has no history'
+holds 'Dan keeps the past of his vault' person dan vault set --history 14d Personal
 mkdir "$personal/folder" && head -c 3000000 /dev/urandom >"$personal/folder/large" || stop 'Dan cannot write'
 partly "$personal" || stop 'Dan cannot write'
+holds 'some of it has a name' person dan snapshot Personal name
+printf 'later' >>"$personal/folder/large" || stop 'Dan cannot write'
+holds 'so has what nothing follows' person dan snapshot Personal 'another name'
 command sync -f "$personal" && python3 "$reader/listing.py" "$personal" >"$work/mount" || stop 'the mount cannot be listed'
 python3 - "$personal/synced" "$(head -1 "$work/dan/profile/lock")" >>"$work/mount" <<'END' || stop 'a file cannot be synced'
 import hashlib, os, signal, sys

@@ -46,7 +46,7 @@ struct Coffer: ParsableCommand {
             SyncCommand.self, MemberCommand.self, JoinCommand.self, IdentityCommand.self,
             DeviceCommand.self, ConflictsCommand.self,
             PinCommand.self, UnpinCommand.self, EvictCommand.self,
-            HistoryCommand.self, DiffCommand.self, RestoreCommand.self,
+            HistoryCommand.self, SnapshotCommand.self, DiffCommand.self, RestoreCommand.self,
             CheckCommand.self, BenchCommand.self, VersionCommand.self,
         ])
 

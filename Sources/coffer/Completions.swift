@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import CofferClient
 internal import CofferSystem
 
-/// Shell completions of names of vaults and members, and of paths in vaults.
+/// Shell completions of names of vaults, members and snapshots, and of paths in vaults.
 ///
 /// They need a running mount: without one, the profile cannot be opened without the passphrase.
 enum Completions {
@@ -11,11 +11,12 @@ enum Completions {
 
     /// Completes names of the members of the vault that the command line names.
     static let members = CompletionKind.custom { words, _, _ in
-        let typed = words.map(unquoted)
-        guard let vault = vaultNames(words).first(where: typed.contains),
-            let names = location(words).flatMap({ names(of: vault, $0) })
-        else { return [] }
-        return names.members.filter(isPlain)
+        namesOfVault(words)?.members.filter(isPlain) ?? []
+    }
+
+    /// Completes names of the snapshots of the vault that the command line names.
+    static let snapshots = CompletionKind.custom { words, _, _ in
+        namesOfVault(words)?.snapshots.filter(isPlain) ?? []
     }
 
     /// Completes VAULT/PATH by the files in the mount; shells complete paths of files themselves.
@@ -46,6 +47,13 @@ enum Completions {
     private static func isHere(_ point: String) -> Bool {
         guard let here = try? Directory.resolve(".") else { return false }
         return here == point || here.hasPrefix(point + "/")
+    }
+
+    /// What there is in the vault that the command line names.
+    private static func namesOfVault(_ words: [String]) -> KnownNames? {
+        let typed = words.map(unquoted)
+        guard let vault = vaultNames(words).first(where: typed.contains) else { return nil }
+        return location(words).flatMap { names(of: vault, $0) }
     }
 
     private static func vaultNames(_ words: [String]) -> [String] {
@@ -114,7 +122,7 @@ enum Completions {
         return ProfileLocation.standard(Environment.value)
     }
 
-    /// Returns the names of all vaults, and of the members of one; nil without a mount.
+    /// Returns the names of all vaults, and of the members and snapshots of one; nil without a mount.
     static func names(of vault: String?, _ location: ProfileLocation) -> KnownNames? {
         guard location.isLocked else { return nil }
         let access = try? ProfileAccess.open(location) { () throws(ClientError) in throw .profile(.noTerminal)

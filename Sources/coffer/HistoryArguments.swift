@@ -1,21 +1,19 @@
 internal import ArgumentParser
+internal import CofferClient
 internal import CofferSystem
 
-/// A time in the past, as an argument.
-struct PastTimeArgument: ExpressibleByArgument {
-    /// In seconds since 1970.
-    let seconds: Int64
+/// A state of a vault, as an argument.
+struct PastPlaceArgument: ExpressibleByArgument {
+    let place: PastPlace
 
     static let help: ArgumentHelp = """
-        A time: 2026-11-20T14:05, 2026-11-20, 14:05 for today, or 30m, 2h, 3d, 1w ago. Local time, or UTC with Z.
+        A time: 2026-11-20T14:05, 2026-11-20, 14:05 for today, or 30m, 2h, 3d, 1w ago. Local time, or UTC with Z. Or the \
+        name of a snapshot.
         """
 
     init?(argument: String) {
-        // Requests have whole seconds.
-        guard let time = PastTime(argument, now: Clock.realTime / 1_000_000_000), !time.isExact else {
-            return nil
-        }
-        seconds = time.seconds
+        guard let place = PastPlace(argument, now: Clock.realTime / 1_000_000_000) else { return nil }
+        self.place = place
     }
 }
 

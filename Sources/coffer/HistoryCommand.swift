@@ -8,9 +8,9 @@ struct HistoryCommand: ParsableCommand {
         discussion: """
             A vault keeps its past once “coffer vault set --history” says for how long. Changes of about a minute make one \
             state. All states of the last 24 hours are kept, then one for each hour of a week, one for each day of a \
-            quarter, and one for each week before that. BY names the device that made a version. Changes within about a \
-            minute cannot be told apart, and a change of somebody else counts from the time it reached this device. The \
-            history stays on this device: other devices and members have \
+            quarter, and one for each week before that; and those with a name (“coffer snapshot”). BY names the device that \
+            made a version. Changes within about a minute cannot be told apart, and a change of somebody else counts from \
+            the time it reached this device. The history stays on this device: other devices and members have \
             their own. In the mount, past states are folders: ~/Coffer/Plans/.coffer/history/2026-11-20T14:05, which no \
             listing shows. The past goes with its vault: “coffer vault delete”, and “rm -r” on the folder of a vault, \
             delete both.
@@ -36,11 +36,11 @@ struct HistoryCommand: ParsableCommand {
         if json { return try Output.json(report) }
         if place.path.isEmpty {
             Output.table(
-                ["FROM", "TO", "ENDED BY"],
+                ["FROM", "TO", "ENDED BY", "SNAPSHOTS"],
                 report.states.map {
                     [
                         Output.moment($0.since), $0.until.map(Output.moment) ?? "now",
-                        Self.text($0.endedBy),
+                        Self.text($0.endedBy), $0.snapshots.map(Output.visible).joined(separator: ", "),
                     ]
                 })
         } else {
@@ -79,11 +79,11 @@ struct DiffCommand: ParsableCommand {
 
     @OptionGroup var profile: ProfileOptions
 
-    @Option(help: PastTimeArgument.help)
-    var from: PastTimeArgument
+    @Option(help: PastPlaceArgument.help)
+    var from: PastPlaceArgument
 
     @Option(help: "The same, of the later state.")
-    var to: PastTimeArgument?
+    var to: PastPlaceArgument?
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -94,7 +94,7 @@ struct DiffCommand: ParsableCommand {
     func run() throws {
         let place = try VaultPath(path, try profile.location())
         let request = DifferenceRequest(
-            vault: place.vault, path: place.path, from: from.seconds, to: to?.seconds)
+            vault: place.vault, path: place.path, from: from.place, to: to?.place)
         let report = try Requests.perform(request, profile, label: "Comparing")
         if json { return try Output.json(report) }
         Output.error("From \(Output.moment(report.from)) to \(Output.moment(report.to)):")
@@ -130,12 +130,13 @@ struct RestoreCommand: ParsableCommand {
               coffer restore ~/Coffer/Plans/budget.ods --at 2h
               coffer restore Plans/2026 --at 2026-11-20T14:05 --dry-run
               coffer restore Plans --at 14:05 --exact
+              coffer restore Plans --at before-the-move
             """)
 
     @OptionGroup var profile: ProfileOptions
 
-    @Option(help: PastTimeArgument.help)
-    var at: PastTimeArgument
+    @Option(help: PastPlaceArgument.help)
+    var at: PastPlaceArgument
 
     @Flag(help: "Also remove items that were not there then.")
     var exact = false
@@ -156,7 +157,7 @@ struct RestoreCommand: ParsableCommand {
         if dryRun { return try rehearse(place, access) }
         let interruption = Interruption()
         try interruption.listen(isAwaited: !access.isMounted)
-        let request = RestoreRequest(vault: place.vault, path: place.path, time: at.seconds, isExact: exact)
+        let request = RestoreRequest(vault: place.vault, path: place.path, state: at.place, isExact: exact)
         let report: RestoredReport
         do {
             report = try Requests.perform(request, on: access, label: "Restoring") { !interruption.isSet }
@@ -175,7 +176,7 @@ struct RestoreCommand: ParsableCommand {
     }
 
     private func rehearse(_ place: VaultPath, _ access: ProfileAccess) throws {
-        let request = DifferenceRequest(vault: place.vault, path: place.path, from: at.seconds, to: nil)
+        let request = DifferenceRequest(vault: place.vault, path: place.path, from: at.place, to: nil)
         let report = try Requests.perform(request, on: access, label: "Comparing")
         // What was added since then would be removed, and the other way round.
         let steps = report.differences.compactMap { difference -> DifferenceReport.Difference? in

@@ -52,15 +52,24 @@ struct VaultCommand: ParsableCommand {
             Output.line("Epoch    \(report.epoch)")
             Output.line("Items    \(report.items)")
             Output.line("Content  \(Output.bytes(report.contentBytes))")
-            if report.historyBytes > 0 {
-                Output.line(
-                    "History  \(Output.bytes(report.historyBytes)) that is not in the present contents")
-            }
+            let history = Self.history(report)
+            if !history.isEmpty { Output.line("History  \(history)") }
             Output.line("Store    \(Output.bytes(report.storeBytes))")
             if let limit = report.cacheLimit { Output.line("Cache    at most \(Output.bytes(limit))") }
             if let pinned = report.pinned { Output.line("Pinned   \(Reports.text(pinned))") }
             if !report.isOpen { Output.line("State    cannot be opened") }
             if let stopped = report.stopped { Output.line("State    read-only: \(stopped)") }
+        }
+
+        private static func history(_ report: VaultReport) -> String {
+            var parts: [String] = []
+            if report.historyBytes > 0 {
+                parts.append("\(Output.bytes(report.historyBytes)) that is not in the present contents")
+            }
+            if report.snapshots > 0 {
+                parts.append("\(report.snapshots) snapshot\(report.snapshots == 1 ? "" : "s")")
+            }
+            return parts.joined(separator: ", ")
         }
     }
 
@@ -75,7 +84,7 @@ struct VaultCommand: ParsableCommand {
                 --history: Keeps past states of the vault for a time, for “coffer history”, “coffer diff” and “coffer \
                 restore”, and in the hidden folder .coffer/history of the vault. The past takes space for what was \
                 deleted or overwritten. With “none”, which is how a vault begins, nothing of the past is kept, and what \
-                was kept goes. This applies to this device only, too.
+                was kept goes; remove its snapshots first. This applies to this device only, too.
 
                 Examples:
                   coffer vault set --history 14d Personal

@@ -44,6 +44,10 @@ import Testing
             ConflictsRequest(vault: nil), ConflictsRequest(vault: "v"),
             ResolveRequest(vault: "v", path: "a/b", keeps: .original),
             ResolveRequest(vault: "v", path: "a", keeps: .copy),
+            HistoryRequest(vault: "v", path: ""), SnapshotRequest.create(vault: "v", name: "é “x”"),
+            SnapshotRequest.list(vault: nil), SnapshotRequest.remove(vault: "v", name: ""),
+            DifferenceRequest(vault: "v", path: "p", from: .snapshot("s"), to: .time(.max)),
+            RestoreRequest(vault: "v", path: "", state: .time(.min), isExact: true),
         ]
         for request in requests {
             let line = try ControlCoding.encode(request.message)
@@ -56,12 +60,12 @@ import Testing
     @Test func responses() throws {
         let vault = VaultReport(
             name: "v", id: "00", created: 1, epoch: 2, isOpen: true, items: 3, contentBytes: .max,
-            historyBytes: 5, storeBytes: 0, stopped: "reason", cacheLimit: 5, sync: nil)
+            historyBytes: 5, snapshots: 2, storeBytes: 0, stopped: "reason", cacheLimit: 5, sync: nil)
         let damage = VaultCheck.Damage(path: "a/b", from: 0, to: .max, text: "hurt")
         try isKept(ControlResponse<Done>.progress(Progress(done: 1, total: 2, isBytes: true)))
         try isKept(ControlResponse<Done>.failure(code: 74, message: "line\nline"))
         try isKept(Done())
-        try isKept(KnownNames(vaults: ["v", "é"], members: []))
+        try isKept(KnownNames(vaults: ["v", "é"], members: [], snapshots: ["s"]))
         try isKept([PinReport(vault: "v", path: "a", files: 1, bytes: .max, missingBytes: 0)])
         try isKept(EvictReport(vault: "v", evictedBytes: 1, kept: [.init(reason: "pinned", bytes: 2)]))
         try isKept(

@@ -53,6 +53,12 @@ import Testing
         (.remoteSetting(.vaultBusy(name: "v")), 75), (.control(.olderMount), 76),
         (.content(.noSuchPath(path: "p", vault: "v")), 66),
         (.content(.notPinned(path: "p", vault: "v")), 66),
+        (.content(.noHistory(vault: "v")), 66), (.content(.beforeHistory(vault: "my v")), 66),
+        (.content(.noSuchSnapshot(name: "s", vault: "my v")), 66),
+        (.content(.noSuchState(name: "s", vault: "v")), 66),
+        (.content(.snapshotExists(name: "my s", vault: "v")), 73),
+        (.content(.invalidSnapshotName("2h")), 64),
+        (.content(.snapshotsLeft(names: ["s", "t"], vault: "my v")), 73),
         (.content(.notFetched(vault: "v", bytes: 1, .timedOut)), 74),
         (.content(.notFetched(vault: "v", bytes: 1, .damaged(place: "a pack"))), 65),
         (.joining(.hasVault(name: "v")), 73),
@@ -64,7 +70,6 @@ import Testing
         (.joining(.noSuchJoin(name: nil)), 66), (.joining(.requestStays(name: "v", .remote(.absent))), 74),
         (.remoteSetting(.remoteOnly(vault: "v", items: 1, bytes: 2)), 73), (.joining(.joinInterrupted), 75),
         (.member(.noSuchMember(name: "m", vault: "v")), 66),
-        (.content(.noHistory(vault: "v")), 66), (.content(.beforeHistory(vault: "v")), 66),
         (.content(.neverThere(path: "p", vault: "v")), 66), (.content(.otherType(path: "p", vault: "v")), 73),
         (.member(.ambiguousMember(name: "m", vault: "v")), 64), (.member(.otherWords(first: 3)), 77),
         (.member(.otherWords(first: nil)), 77),
@@ -129,7 +134,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 131)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 136)
     }
 
     @Test func everyText() {

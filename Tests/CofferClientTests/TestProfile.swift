@@ -237,6 +237,11 @@ extension ClientError {
         case .content(.noHistory): "noHistory"
         case .content(.beforeHistory): "beforeHistory"
         case .content(.neverThere): "neverThere"
+        case .content(.noSuchSnapshot): "noSuchSnapshot"
+        case .content(.noSuchState): "noSuchState"
+        case .content(.snapshotExists): "snapshotExists"
+        case .content(.invalidSnapshotName): "invalidSnapshotName"
+        case .content(.snapshotsLeft): "snapshotsLeft"
         case .content(.otherType): "otherType"
         case .content(.notFetched): "notFetched"
         case .device(let error): error.caseName

@@ -69,6 +69,27 @@ extension LiveMountTests {
             }
         }
 
+        @Test func aSnapshotHasAName() throws {
+            try PastStory.run { story in
+                try story.writes("first", to: "file")
+                try story.vault.history.addSnapshot(try #require(SnapshotName("name")))
+                let path = "\(story.history)/name/file"
+                #expect(chmod(story.mount.path("file"), 0o640) == 0)
+                #expect(try Program.status(path).st_mode & 0o777 != 0o640)
+                // It is not the present state any more, though nothing has been committed since.
+                #expect(try Program.status("\(story.history)/now/file").st_mode & 0o777 == 0o640)
+                for text in ["second", "third"] {
+                    try story.writes(text, to: "file")
+                    _ = try story.keeps()
+                }
+                try story.vault.history.keep(only: [])
+                #expect(try Program.lists(story.history).contains("name"))
+                #expect(try Program.reads(path) == "first")
+                try story.vault.history.removeSnapshot(Array("name".utf8))
+                #expect(try code { _ = try Program.status(path) } == ENOENT)
+            }
+        }
+
         @Test func aStateThatHasGoneIsStale() throws {
             try PastStory.run(pastIdleTime: Self.idleTime) { story in
                 for text in ["first", "second", "third"] {

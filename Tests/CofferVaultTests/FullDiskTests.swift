@@ -216,6 +216,23 @@ import CofferStore
         func restore() {}
     }
 
+    @Test func aSnapshotCanBeRemoved() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        let reserve = WantedReserve()
+        vault.setReserve(reserve)
+        try vault.history.set(.forever)
+        try vault.history.addSnapshot(try #require(SnapshotName("name")))
+        test.directory.fail(
+            StorageFault([.write], path: "index.sqlite-wal", code: ErrorNumber.noSpace, lasts: true))
+        #expect(fails("noSpace") { try vault.history.removeSnapshot(Array("name".utf8)) })
+        #expect(reserve.count.withLock { $0 > 0 })
+        test.directory.heal()
+        try vault.commit()
+        #expect(try vault.history.snapshots() == [])
+        #expect(try vault.damage() == [])
+    }
+
     enum Change: CaseIterable {
         case append, truncate, punch, remove
     }

@@ -25,6 +25,8 @@ extension HistoryTests {
         var vault: Vault
         var random: SplitMix64
         var states: [(time: Int64, moment: Int64, items: [String: Seen])] = []
+        /// What the vault was when each snapshot was made, by name.
+        var snapshots: [String: [String: Seen]] = [:]
         private let names = ["a", "b", "c", "d", "e"]
 
         init(seed: UInt64) throws {
@@ -104,16 +106,39 @@ extension HistoryTests {
             usleep(20)
         }
 
+        /// Makes, or removes, a snapshot; often of a state that has one, or that lasts no time.
+        func name() throws {
+            let names = snapshots.keys.sorted()
+            if random.oneIn(3), !names.isEmpty {
+                let name = names[random.below(names.count)]
+                try vault.history.removeSnapshot(Array(name.utf8))
+                snapshots[name] = nil
+            } else {
+                let name = "snapshot \(random.below(1_000_000))"
+                try vault.history.addSnapshot(try #require(SnapshotName(name)))
+                snapshots[name] = try present()
+            }
+        }
+
         func compare() throws {
             for state in states {
                 let view = try #require(try vault.history.view(at: state.time))
                 defer { view.close() }
-                let found = try past(view)
-                #expect(Set(found.keys) == Set(state.items.keys))
-                for (path, item) in state.items where found[path] != item {
-                    Issue.record(
-                        "\(path) in moment \(state.moment): \(brief(found[path])) is not \(brief(item))")
-                }
+                try compare(view, with: state.items, "moment \(state.moment)")
+            }
+            #expect(try Set(vault.history.snapshots().map(\.name)) == Set(snapshots.keys))
+            for (name, items) in snapshots {
+                let view = try #require(try vault.history.view(ofSnapshot: Array(name.utf8)))
+                defer { view.close() }
+                try compare(view, with: items, name)
+            }
+        }
+
+        private func compare(_ view: HistoryView, with items: [String: Seen], _ state: String) throws {
+            let found = try past(view)
+            #expect(Set(found.keys) == Set(items.keys), "\(state)")
+            for (path, item) in items where found[path] != item {
+                Issue.record("\(path) in \(state): \(brief(found[path])) is not \(brief(item))")
             }
         }
 

@@ -17,8 +17,10 @@ import Testing
             for _ in 0..<6 {
                 for _ in 0..<1 + story.random.below(6) { try story.change() }
                 if story.random.oneIn(2) { try story.vault.commit() }
+                if story.random.oneIn(6) { try story.name() }
             }
             try story.remember()
+            if story.random.oneIn(3) { try story.name() }
             for _ in 0..<story.random.below(4) { try story.change() }
             if story.random.oneIn(2) { try story.vault.commit() }
             story.crash(seed: story.random.next())
@@ -77,6 +79,17 @@ import Testing
         }
         let threads = [
             try begin("thins") { try vault.history.keep(only: []) },
+            try begin("names") {
+                try vault.history.addSnapshot(try #require(SnapshotName("name")))
+                let walks = try (0..<2).map { _ in
+                    usleep(1000)
+                    let view = try #require(try vault.history.view(ofSnapshot: Array("name".utf8)))
+                    defer { view.close() }
+                    return try Self.walk(view)
+                }
+                if walks[0] != walks[1] { failures.withLock { $0.append("\(walks[0]) became \(walks[1])") } }
+                try vault.history.removeSnapshot(Array("name".utf8))
+            },
             try begin("looks") {
                 guard let view = try vault.history.view(at: .max) else { return }
                 defer { view.close() }
@@ -279,6 +292,7 @@ import Testing
             if story.random.oneIn(3) { try story.vault.commit() }
             if story.random.oneIn(9) { _ = try story.vault.repacking.compact() }
             if story.random.oneIn(12) { try story.reopen() }
+            if story.random.oneIn(6) { try story.name() }
             if round % 2 == 0 { try story.remember() }
         }
         try story.compare()
@@ -291,13 +305,17 @@ import Testing
                 story.states.filter { _ in story.random.oneIn(2) } + [story.states[story.states.count - 1]]
             let moments = kept.map(\.moment)
             try story.vault.history.keep(only: Set(moments))
+            // What a snapshot has kept does not take the place of what went.
             story.states = kept
             try story.check()
             try story.compare()
             for _ in 0..<4 { try story.change() }
+            if story.random.oneIn(2) { try story.name() }
+            if story.random.oneIn(2) { _ = try story.vault.repacking.compact() }
             try story.compare()
             if story.states.count == kept.count, story.random.oneIn(4) { break }
         }
+        for name in story.snapshots.keys { try story.vault.history.removeSnapshot(Array(name.utf8)) }
         try story.vault.history.set(.none)
         try story.vault.history.thin(at: Clock.realTime)
         try story.check()

@@ -47,7 +47,12 @@ extension MountTests {
                     versions.contains { $0.contains("nothing") } && versions.contains { $0.contains("3 B") })
                 try profile.command("restore", "Personal/none", "--at", time).fail(with: 66)
                 try profile.command("restore", "Personal", "--at", "1999-01-01").fail(with: 66)
-                for form in ["soon", "2026-13-01", "25:00", "2026-11-20T14:0", "5x", ""] {
+                // What is no time may be the name of a snapshot.
+                for form in ["soon", "2026-13-01", "25:00", "2026-11-20T14:0", "5x"] {
+                    let failure = try profile.command("restore", "Personal", "--at", form).fail(with: 66)
+                    #expect(failure.error.contains("no time"))
+                }
+                for form in ["", "..", "a/b", "2026-11-20T14:05:06.5", String(repeating: "x", count: 101)] {
                     try profile.command("restore", "Personal", "--at", form).fail(with: 64)
                 }
                 // All of these are before the history.

@@ -63,7 +63,7 @@ open_unit, open_intents = reader["open_unit"], reader["open_intents"]
 TABLES = [
     "items", "entries", "extents", "attributes", "packs", "contents", "orphans", "remote_extents", "remote_pages",
     "fact_items", "fact_entries", "fact_attributes", "logs", "fact_state", "journal", "unsent", "kept",
-    "history", "moments", "versions", "holes", "authors"]
+    "history", "moments", "versions", "holes", "authors", "snapshots"]
 
 
 def item_fields(row):
@@ -118,7 +118,7 @@ def check_digests(database, store, vault):
     key, count = derive(store, b"row digest", vault), 0
     digests, = database.execute("SELECT digests FROM state").fetchone()
     version, = database.execute("PRAGMA user_version").fetchone()
-    require((version, len(digests)) in ((1, 144), (2, 272), (5, 352), (6, 352)), "the version of an index")
+    require((version, len(digests)) in ((1, 144), (2, 272), (5, 368), (6, 368)), "the version of an index")
     for table, name in enumerate(TABLES[: len(digests) // 16], start=1):
         total = 0
         # With tables of history, those of facts may be missing, and count as empty.

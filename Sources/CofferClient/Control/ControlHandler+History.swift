@@ -9,6 +9,12 @@ extension ControlHandler {
     func keepHistory(of name: String, _ seconds: Int64?) throws(ClientError) {
         let mounted = try vaults.named(name)
         let retention: History.Retention = seconds.map { $0 > 0 ? .seconds($0) : .none } ?? .forever
+        if retention == .none {
+            let snapshots = try self.snapshots(of: name).map(\.name)
+            if !snapshots.isEmpty {
+                throw .content(.snapshotsLeft(names: snapshots, vault: mounted.name))
+            }
+        }
         func set() throws(ClientError) {
             do throws(FileSystemError) { try mounted.vault.history.set(retention) } catch {
                 throw .vault(error)
@@ -41,11 +47,17 @@ extension ControlHandler {
             let past = try mounted.vault.history.states()
             if path.isEmpty {
                 let authors = try mounted.vault.history.authors()
+                let snapshots = Dictionary(
+                    grouping: try mounted.vault.history.snapshots(), by: \.state?.number
+                ).mapValues { $0.map(\.name) }
                 var states = past.map { state in
                     HistoryReport.State(
-                        state.since, until: state.until, endedBy: names.reports(authors[state.number] ?? []))
+                        state.since, until: state.until, endedBy: names.reports(authors[state.number] ?? []),
+                        snapshots: snapshots[state.number] ?? [])
                 }
-                states.append(HistoryReport.State(present.since, until: nil))
+                states.append(
+                    HistoryReport.State(
+                        present.since, until: nil, snapshots: snapshots[present.state.number] ?? []))
                 return HistoryReport(vault: mounted.name, path: path, states: states)
             }
             var versions = ItemVersions(of: Array(path.utf8), in: mounted.vault, names)
@@ -65,7 +77,7 @@ extension ControlHandler {
     }
 
     func differences(
-        of path: String, in name: String, from: Int64, to: Int64?, _ client: RequestClient
+        of path: String, in name: String, from: PastPlace, to: PastPlace?, _ client: RequestClient
     ) throws(ClientError) -> DifferenceReport {
         let old = try view(of: name, at: from)
         defer { old.close() }
@@ -87,10 +99,10 @@ extension ControlHandler {
     }
 
     func restore(
-        _ path: String, in name: String, at time: Int64, isExact: Bool, _ client: RequestClient
+        _ path: String, in name: String, at place: PastPlace, isExact: Bool, _ client: RequestClient
     ) throws(ClientError) -> RestoredReport {
         let vault = try vaults.named(name).vault
-        let view = try view(of: name, at: time)
+        let view = try view(of: name, at: place)
         defer { view.close() }
         do throws(FileSystemError) {
             let restored = try vault.history.restore(Array(path.utf8), from: view, isExact: isExact) {
@@ -105,20 +117,35 @@ extension ControlHandler {
         }
     }
 
-    /// The state of a vault at a time in seconds; nil for the present one.
-    private func view(of name: String, at time: Int64? = nil) throws(ClientError) -> HistoryView {
+    /// A state of a vault; nil for the present one.
+    private func view(of name: String, at place: PastPlace? = nil) throws(ClientError) -> HistoryView {
         let mounted = try vaults.named(name)
-        // All of that second counts.
-        let end = time.map { $0 >= .max / Self.second ? .max : ($0 + 1) * Self.second - 1 } ?? .max
         let (isKept, view): (Bool, HistoryView?)
         do throws(FileSystemError) {
             isKept = try mounted.vault.history.retention() != .none
-            view = try mounted.vault.history.view(at: end)
+            view = try Self.view(at: place, in: mounted.vault.history)
         } catch {
             throw .vault(error)
         }
         if let view { return view }
-        throw .content(isKept ? .beforeHistory(vault: mounted.name) : .noHistory(vault: mounted.name))
+        guard isKept else { throw .content(.noHistory(vault: mounted.name)) }
+        switch place {
+        case .snapshot(let snapshot):
+            throw .content(.noSuchState(name: snapshot, vault: mounted.name))
+        default: throw .content(.beforeHistory(vault: mounted.name))
+        }
+    }
+
+    private static func view(
+        at place: PastPlace?, in history: History
+    ) throws(FileSystemError) -> HistoryView? {
+        switch place {
+        // All of that second counts.
+        case .time(let time):
+            try history.view(at: time >= .max / second ? .max : (time + 1) * second - 1)
+        case .snapshot(let name): try history.view(ofSnapshot: Array(name.utf8))
+        case nil: try history.view(at: .max)
+        }
     }
 
     private static func failure(_ error: FileSystemError, _ path: String, _ vault: String) -> ClientError {

@@ -69,12 +69,13 @@ package enum RequestMessage: Codable, Sendable {
     case history(HistoryRequest)
     case difference(DifferenceRequest)
     case restore(RestoreRequest)
+    case snapshot(SnapshotRequest)
     case lock(LockRequest)
     case unlock(UnlockRequest)
     case lockState(LockStateRequest)
 
     /// The version of the messages between commands and mounts; part of the socket's name.
-    static let version = 7
+    static let version = 8
 
     /// The request in the message.
     var request: any ControlRequest {
@@ -108,6 +109,7 @@ package enum RequestMessage: Codable, Sendable {
         case .history(let request): request
         case .difference(let request): request
         case .restore(let request): request
+        case .snapshot(let request): request
         case .lock(let request): request
         case .unlock(let request): request
         case .lockState(let request): request

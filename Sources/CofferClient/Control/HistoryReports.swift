@@ -22,6 +22,8 @@ package struct HistoryReport: Codable, Sendable {
         package let by: [AuthorReport]
         /// For the whole vault: who made the changes that ended the state.
         package let endedBy: [AuthorReport]
+        /// The names of the state's snapshots; none for the versions of an item.
+        package let snapshots: [String]
     }
 
     /// An item in some state.
@@ -45,6 +47,20 @@ package struct AuthorReport: Codable, Equatable, Sendable {
     package let device: String?
     /// The id of the owner's identity: 64 hexadecimal digits; nil if that is not known.
     package let identity: String?
+}
+
+/// A state of a vault that has a name.
+package struct SnapshotReport: Codable, Sendable {
+    /// The vault's name.
+    package let vault: String
+    /// The name of the snapshot.
+    package let name: String
+    /// When it was made, in seconds since 1970.
+    package let created: Int64
+    /// From when on the vault was in this state, in seconds since 1970; nil if the index has lost the state.
+    package let since: Int64?
+    /// When the state ended, in seconds since 1970; nil if nothing has changed since.
+    package let until: Int64?
 }
 
 /// What differs between two states of a vault.

@@ -99,16 +99,18 @@ extension HistoryReport.State {
     ///   - until: In nanoseconds since 1970; nil for the present.
     init(
         _ since: Int64, until: Int64?, _ item: HistoryReport.Item? = nil, change: String? = nil,
-        by: [AuthorReport] = [], endedBy: [AuthorReport] = []
+        by: [AuthorReport] = [], endedBy: [AuthorReport] = [], snapshots: [String] = []
     ) {
         self.init(
             since: since / 1_000_000_000, until: until.map { $0 / 1_000_000_000 }, item: item, change: change,
-            by: by, endedBy: endedBy)
+            by: by, endedBy: endedBy, snapshots: snapshots)
     }
 
     /// The same, up to a later time in seconds since 1970; nil for the present.
     fileprivate func lasting(until time: Int64?) -> Self {
-        Self(since: since, until: time, item: item, change: change, by: by, endedBy: endedBy)
+        Self(
+            since: since, until: time, item: item, change: change, by: by, endedBy: endedBy,
+            snapshots: snapshots)
     }
 }
 

@@ -42,6 +42,8 @@ package struct VaultReport: Codable, Sendable {
     package let contentBytes: Int64
     /// The bytes of content that only the history has.
     package let historyBytes: Int64
+    /// The number of snapshots.
+    package let snapshots: Int
     /// The bytes that the vault's store occupies on this disk.
     package let storeBytes: Int64
     /// Why the vault cannot be written to; absent if it can.

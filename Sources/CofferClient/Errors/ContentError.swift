@@ -11,6 +11,16 @@ package enum ContentError: Error {
     case noHistory(vault: String)
     /// No state of that time, or an earlier one, is kept.
     case beforeHistory(vault: String)
+    /// No snapshot has that name.
+    case noSuchSnapshot(name: String, vault: String)
+    /// No snapshot has that name, and it is no time either.
+    case noSuchState(name: String, vault: String)
+    /// A snapshot has that name already.
+    case snapshotExists(name: String, vault: String)
+    /// No snapshot can have that name.
+    case invalidSnapshotName(String)
+    /// The history cannot be turned off, since there are snapshots.
+    case snapshotsLeft(names: [String], vault: String)
     /// The path led to nothing in that state.
     case neverThere(path: String, vault: String)
     /// The path, or a part of it, is a directory now and was a file, or the other way round.
@@ -33,6 +43,31 @@ extension ContentError: CustomStringConvertible {
             """
         case .beforeHistory(let vault):
             "The history of “\(vault)” begins later. List what it has with: coffer history \(ShellWord.quoted(vault))"
+        case .noSuchSnapshot(let name, let vault):
+            """
+            “\(vault)” has no snapshot “\(name)”. List what it has with: coffer snapshot list \
+            \(ShellWord.quoted(vault))
+            """
+        case .noSuchState(let name, let vault):
+            """
+            “\(name)” is no time such as 2026-11-20T14:05, 14:05 or 2h, and no snapshot of “\(vault)”. List what it has \
+            with: coffer snapshot list \(ShellWord.quoted(vault))
+            """
+        case .snapshotExists(let name, let vault):
+            """
+            “\(vault)” already has a snapshot “\(name)”. Choose another name, or remove that one with: coffer snapshot \
+            remove \(ShellWord.quoted(vault)) \(ShellWord.quoted(name))
+            """
+        case .invalidSnapshotName(let name):
+            """
+            “\(name)” cannot be the name of a snapshot: use 1 to 100 bytes without “/” and control characters. It must not \
+            begin with “-” or with a space, nor read as a time, such as 2026-11-20, 14:05, 2h or now.
+            """
+        case .snapshotsLeft(let names, let vault):
+            """
+            The history of “\(vault)” stays on, since it has snapshots: \(names.map { "“\($0)”" }.joined(separator: ", ")). \
+            Remove them first with: coffer snapshot remove \(ShellWord.quoted(vault)) NAME
+            """
         case .neverThere(let path, let vault):
             """
             There was no “\(path)” in “\(vault)” then. See when there was with: coffer history \
@@ -60,7 +95,9 @@ extension ContentError: CustomStringConvertible {
         switch self {
         case .noSuchPath, .noSuchConflict, .notPinned: 66  // EX_NOINPUT
         case .noHistory, .beforeHistory, .neverThere: 66  // EX_NOINPUT
-        case .otherType: 73  // EX_CANTCREAT
+        case .noSuchSnapshot, .noSuchState: 66  // EX_NOINPUT
+        case .invalidSnapshotName: 64  // EX_USAGE
+        case .otherType, .snapshotExists, .snapshotsLeft: 73  // EX_CANTCREAT
         case .notFetched(_, _, .damaged): 65  // EX_DATAERR
         case .notFetched: 74  // EX_IOERR
         }

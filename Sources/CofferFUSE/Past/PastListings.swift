@@ -12,7 +12,7 @@ struct PastListings {
     /// What a directory has, in the order of reading.
     enum Listing {
         case items([HistoryView.Entry])
-        case states([(state: History.State, name: String)])
+        case states([NamedState])
 
         var count: Int {
             switch self {
@@ -20,6 +20,14 @@ struct PastListings {
             case .states(let states): states.count
             }
         }
+    }
+
+    /// A name in the list of states.
+    struct NamedState {
+        let name: [UInt8]
+        let state: History.State
+        /// The place in the order of reading.
+        let cookie: Int64
     }
 
     private var listings: [Node: Listing] = [:]

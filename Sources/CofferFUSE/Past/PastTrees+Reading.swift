@@ -57,22 +57,38 @@ extension PastTrees {
         }
     }
 
-    /// The states of a vault after a cookie; numbers of states ascend from 1.
+    /// The first cookie of snapshots, which come after the states.
+    private static let firstSnapshotCookie: Int64 = 1 << 62
+
+    /// The states of a vault and its snapshots; the numbers of both ascend from 1.
+    private static func names(in history: History) throws(FileSystemError) -> [PastListings.NamedState] {
+        var names = try history.namedStates().map { state, name in
+            PastListings.NamedState(name: Array(name.utf8), state: state, cookie: state.number + 2)
+        }
+        for snapshot in try history.snapshots() {
+            guard let state = snapshot.state, let name = SnapshotName(snapshot.name) else { continue }
+            names.append(
+                PastListings.NamedState(
+                    name: name.bytes, state: state, cookie: firstSnapshotCookie &+ snapshot.number))
+        }
+        return names
+    }
+
+    /// The states of a vault, by time and by name, after a cookie.
     private func readHistory(
         _ node: Node, after cookie: Int64, limit: Int
     ) throws(FileSystemError) -> [(entry: Vault.Entry, node: Node)] {
         let listing = try self.listing(of: node, isBeginning: cookie < 1) { () throws(FileSystemError) in
             guard let vault = root.vault(slot: node.slot)?.vault, vault.history.isOn else { throw .stale }
-            return .states(try vault.history.namedStates())
+            return .states(try Self.names(in: vault.history))
         }
         guard case .states(let all) = listing else { return [] }
-        let states = all[all.firstIndex(from: { $0.state.number + 2 > cookie })...].prefix(limit)
+        let states = all[all.firstIndex(from: { $0.cookie > cookie })...].prefix(limit)
         if states.isEmpty { noteEnd(of: node) }
         return zip(states, slots(of: states.map(\.state), in: node.slot)).map { state, slot in
             let root = slot.map { Node(slot: $0, item: Vault.rootNumber) }
-            let number = state.state.number
             return entry(
-                Array(state.name.utf8), root ?? .unseen(number, in: node.slot), .directory, number + 2)
+                state.name, root ?? .unseen(state.state.number, in: node.slot), .directory, state.cookie)
         }
     }
 

@@ -146,11 +146,27 @@ final class PastTrees: Sendable {
         }
         // A commit may have shown that the time is before the changes.
         let isPresent = view.state.until == .max
+        return (try pin(view, of: vault, isPresent: isPresent), isPresent)
+    }
+
+    /// The root of the tree of a snapshot of a vault; call `unpin` as for a time.
+    ///
+    /// - Throws: `.notFound` if there is no snapshot with this name; `.busy` if no slot is free.
+    func pin(snapshot name: [UInt8], of vault: UInt16) throws(FileSystemError) -> Node {
+        guard let history = root.vault(slot: vault)?.vault.history else { throw .stale }
+        guard let view = try history.view(ofSnapshot: name) else { throw .notFound }
+        // Even if nothing has changed since, what is not committed may not be in it.
+        return try pin(view, of: vault, isPresent: false)
+    }
+
+    private func pin(
+        _ view: HistoryView, of vault: UInt16, isPresent: Bool
+    ) throws(FileSystemError) -> Node {
         guard let slot = install(view, of: vault, isPresent: isPresent) else {
             view.close()
             throw .busy
         }
-        return (Node(slot: slot, item: Vault.rootNumber), isPresent)
+        return Node(slot: slot, item: Vault.rootNumber)
     }
 
     /// The present state, or the latest kept one if it cannot be committed.

@@ -7,8 +7,8 @@ extension Session {
     /// Answers a lookup in a directory of the past.
     func lookUpPast(_ name: [UInt8], in parent: Node, _ request: HeldRequest) {
         pastRequests.perform { [self] in
-            if parent.isHistory, let time = Self.time(of: name) {
-                return lookUpState(at: time, in: parent, request)
+            if parent.isHistory, let place = Self.place(of: name) {
+                return lookUpState(place, in: parent, request)
             }
             let node: Node, attributes: Attributes
             do throws(FileSystemError) {
@@ -34,26 +34,37 @@ extension Session {
         }
     }
 
-    /// Answers a lookup of a time; the present state may begin with a commit.
-    private func lookUpState(at time: Int64, in history: Node, _ request: HeldRequest) {
+    /// Which state a name means.
+    private enum Place {
+        /// That of a time, in nanoseconds since 1970.
+        case time(Int64)
+        case snapshot([UInt8])
+    }
+
+    /// Answers a lookup of a state; the present one may begin with a commit.
+    private func lookUpState(_ place: Place, in history: Node, _ request: HeldRequest) {
         guard let reply = request.reply else { return }
-        let found: (root: Node, isPresent: Bool), attributes: Attributes
+        let root: Node, mayBeAnother: Bool, attributes: Attributes
         do throws(FileSystemError) {
-            found = try fileSystem.past.pin(time, of: history.slot)
+            switch place {
+            case .time(let time): (root, mayBeAnother) = try fileSystem.past.pin(time, of: history.slot)
+            case .snapshot(let name):
+                // Any time, it may be removed, and its name be given to another state.
+                (root, mayBeAnother) = (try fileSystem.past.pin(snapshot: name, of: history.slot), true)
+            }
         } catch {
             return reply.failure(error)
         }
-        defer { fileSystem.past.unpin(found.root) }
+        defer { fileSystem.past.unpin(root) }
         if fileSystem.past.isDueToForget() { forgetPast() }
         do throws(FileSystemError) {
-            attributes = try fileSystem.past.attributes(of: found.root)
+            attributes = try fileSystem.past.attributes(of: root)
         } catch {
             return reply.failure(error)
         }
         reply.entry(
-            attributes, of: found.root, lookups,
-            nameTimeout: found.isPresent ? 0 : StatusRecord.shortTimeout,
-            generation: fileSystem.generation(of: found.root, spoilt))
+            attributes, of: root, lookups, nameTimeout: mayBeAnother ? 0 : StatusRecord.shortTimeout,
+            generation: fileSystem.generation(of: root, spoilt))
     }
 
     /// Makes the kernel forget what it knows of the past of all vaults and no program uses.
@@ -84,11 +95,14 @@ extension Session {
         pastFlushThreads[Int(node.item) % pastFlushThreads.count]
     }
 
-    /// What a name of a state means, in nanoseconds since 1970; nil if it is no time.
-    private static func time(of name: [UInt8]) -> Int64? {
+    /// What a name of a state means; nil if it can be none.
+    ///
+    /// No name of a snapshot reads as a time.
+    private static func place(of name: [UInt8]) -> Place? {
         guard let text = String(validating: name, as: UTF8.self) else { return nil }
-        if text == "now" { return .max }
-        return PastTime(text, now: Clock.realTime / 1_000_000_000)?.end
+        if text == SnapshotName.present { return .time(.max) }
+        if let time = PastTime(text, now: Clock.realTime / 1_000_000_000) { return .time(time.end) }
+        return SnapshotName(text).map { .snapshot($0.bytes) }
     }
 
     /// Answers a read of a past file.

@@ -5,6 +5,7 @@ enum HistoryQuery: Int, IndexStatement {
     case versions, version, versionsAfter, putVersion, removeVersion
     case holes, putHole, removeHole
     case authors, authorsOfItem, putAuthor, removeAuthor
+    case snapshots, snapshot, putSnapshot, removeSnapshot
 
     var sql: String {
         switch self {
@@ -48,6 +49,10 @@ enum HistoryQuery: Int, IndexStatement {
             """
         case .putAuthor: "INSERT INTO authors (\(AuthorRow.columns)) VALUES (?,?,?,?)"
         case .removeAuthor: "DELETE FROM authors WHERE moment = ? AND item = ? AND log = ?"
+        case .snapshots: "SELECT \(SnapshotRow.columns) FROM snapshots ORDER BY number"
+        case .snapshot: "SELECT \(SnapshotRow.columns) FROM snapshots WHERE name = ?"
+        case .putSnapshot: "INSERT INTO snapshots (\(SnapshotRow.columns)) VALUES (?,?,?,?)"
+        case .removeSnapshot: "DELETE FROM snapshots WHERE number = ?"
         }
     }
 }

@@ -1,6 +1,6 @@
 /// Rules that must hold between rows of the tables of history.
 ///
-/// Each query returns the numbers of items that break the rule.
+/// Each query returns the numbers of items, or of snapshots, that break the rule.
 enum HistoryRules {
     static let all: [(text: String, query: String)] = [
         (
@@ -29,6 +29,13 @@ enum HistoryRules {
         (
             "A recorded author refers to a moment that never existed: item",
             "SELECT DISTINCT item FROM authors WHERE moment > (SELECT last FROM history)"
+        ),
+        (
+            "The state of a snapshot is missing: snapshot",
+            """
+            SELECT s.number FROM snapshots s LEFT JOIN moments m ON m.number = s.moment
+            WHERE m.number IS NULL AND (s.moment <> (SELECT last + 1 FROM history) OR (SELECT kept FROM history) = 0)
+            """
         ),
     ]
 }

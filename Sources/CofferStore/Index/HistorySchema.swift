@@ -17,5 +17,8 @@ enum HistorySchema {
             moment INTEGER NOT NULL, item INTEGER NOT NULL, log BLOB NOT NULL, created INTEGER NOT NULL,
             PRIMARY KEY (moment, item, log)) WITHOUT ROWID;
         CREATE INDEX authors_item ON authors (item);
+        CREATE TABLE snapshots (
+            number INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, moment INTEGER NOT NULL,
+            made INTEGER NOT NULL);
         """
 }

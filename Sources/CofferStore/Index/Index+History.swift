@@ -236,6 +236,37 @@ extension Index {
         }
     }
 
+    /// All snapshots, by number.
+    package func snapshots() throws(FileSystemError) -> [SnapshotRow] {
+        var rows: [SnapshotRow] = []
+        try historyStatements[.snapshots].each(
+            { _ in },
+            { row throws(FileSystemError) in
+                rows.append(SnapshotRow(row))
+                return true
+            })
+        return rows
+    }
+
+    /// The snapshot with a name; nil if there is none.
+    package func snapshot(_ name: [UInt8]) throws(FileSystemError) -> SnapshotRow? {
+        try historyStatements[.snapshot].first({ $0.bind(1, name) }, { SnapshotRow($0) })
+    }
+
+    /// Stores a new snapshot, whose number and name are free.
+    package func insert(_ row: SnapshotRow) throws(FileSystemError) {
+        _ = try put(
+            .snapshots, historyStatements[.putSnapshot], replacing: nil, { row.write(to: &$0) },
+            { row.write(to: &$0) })
+    }
+
+    /// Removes a snapshot, which must equal the stored one.
+    package func remove(_ row: SnapshotRow) throws(FileSystemError) {
+        try remove(.snapshots, historyStatements[.removeSnapshot], { row.write(to: &$0) }) {
+            $0.bind(1, row.number)
+        }
+    }
+
     private func remove(
         _ table: RowDigest.Table, _ statement: Statement, _ write: (inout HashedColumns) -> Void,
         _ bind: (Statement) -> Void

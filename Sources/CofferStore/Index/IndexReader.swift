@@ -389,6 +389,7 @@ extension RowDigest.Table {
         case .versions: "SELECT \(VersionRow.columns) FROM versions"
         case .holes: #"SELECT version, "offset", length FROM holes"#
         case .authors: "SELECT \(AuthorRow.columns) FROM authors"
+        case .snapshots: "SELECT \(SnapshotRow.columns) FROM snapshots"
         }
     }
 
@@ -404,7 +405,7 @@ extension RowDigest.Table {
         case .remoteExtents: digest.hash(self) { RemoteExtentRow(row).digest(into: &$0) }
         case .remotePages: digest.hash(self) { RemotePageRow(row).digest(into: &$0) }
         case .factItems, .factEntries, .factAttributes, .logs, .factState, .journal, .unsent, .kept,
-            .history, .moments, .versions, .holes, .authors:
+            .history, .moments, .versions, .holes, .authors, .snapshots:
             digest.hash(HashedColumns(self, row))
         }
     }

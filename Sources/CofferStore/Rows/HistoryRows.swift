@@ -136,6 +136,41 @@ package struct AuthorRow: Hashable, Sendable {
     }
 }
 
+/// A state of the vault that has a name (docs/format.md, table `snapshots`).
+package struct SnapshotRow: Equatable, Sendable {
+    /// Ascending, in the order in which they were made.
+    package var number: Int64
+    /// The name, of which there is one.
+    package var name: [UInt8]
+    /// The number of the moment; one more than the last one for the present state, whose moment has not begun.
+    package var moment: Int64
+    /// When the snapshot was made, in nanoseconds since 1970.
+    package var made: Int64
+
+    package init(number: Int64, name: [UInt8], moment: Int64, made: Int64) {
+        self.number = number
+        self.name = name
+        self.moment = moment
+        self.made = made
+    }
+
+    static let columns = "number, name, moment, made"
+
+    init(_ row: Statement) {
+        number = row.integer(0)
+        name = row.bytes(1)
+        moment = row.integer(2)
+        made = row.integer(3)
+    }
+
+    func write(to columns: inout some ColumnSink) {
+        columns.integer(number)
+        columns.bytes(name)
+        columns.integer(moment)
+        columns.integer(made)
+    }
+}
+
 /// A range that was a hole in a version, and is content in a later one (docs/format.md, table `holes`).
 struct HoleRow: Equatable {
     let version: Int64

@@ -33,6 +33,7 @@ struct RowDigest: ~Copyable {
         case versions = 20
         case holes = 21
         case authors = 22
+        case snapshots = 23
 
         /// The number of tables that every index has; they come first, and the tables of facts after them.
         static let alwaysCount = 9, factsEnd = 17

@@ -31,12 +31,14 @@ extension History {
         if let kept { try keep(only: kept) }
     }
 
-    /// Removes all moments but some, those that are looked at, and the last one; and what only the removed ones needed.
+    /// Removes all moments but some, those that are looked at, those of snapshots, and the last one; and what only the
+    /// removed ones needed.
     ///
     /// Works in steps that each leave the vault consistent. Stopped at any moment, the next call does the rest.
     func keep(only kept: Set<Int64>) throws(FileSystemError) {
         try vault.changing { state throws(FileSystemError) in
             let recorder = state.tree.history
+            let kept = kept.union(try state.index.snapshots().map(\.moment))
             for moment in try state.index.moments() where !kept.contains(moment.number) {
                 // The last one still gets versions.
                 if moment == recorder?.moment || recorder?.viewed[moment.number] != nil { continue }

@@ -56,13 +56,16 @@ extension History {
     ///
     /// States from before the history was turned on do not come back.
     ///
-    /// - Throws: `.busy` if the history is to be turned off while somebody looks at it.
+    /// - Throws: `.busy` if the history is to be turned off while somebody looks at it, or while there are snapshots.
     package func set(_ retention: Retention) throws(FileSystemError) {
         if vault.isReadOnly { throw .readOnly }
-        var isViewed = false
+        var isInUse = false
         try commit { state throws(FileSystemError) in
-            isViewed = retention == .none && state.tree.history?.viewed.isEmpty == false
-            if isViewed { return }
+            if retention == .none, let recorder = state.tree.history {
+                let snapshots = try state.index.snapshots()
+                isInUse = !recorder.viewed.isEmpty || !snapshots.isEmpty
+            }
+            if isInUse { return }
             let time = Clock.realTime
             if !state.index.hasHistory {
                 guard retention != .none else { return }
@@ -83,8 +86,13 @@ extension History {
                 state.tree.history?.row.kept = retention.seconds
             }
         }
-        if isViewed { throw .busy }
+        if isInUse { throw .busy }
         try vault.commitIndex()
+        thinSoon()
+    }
+
+    /// Makes what is kept no longer go, in the background.
+    func thinSoon() {
         vault.thinned.withLock { $0 = 0 }
         vault.upkeep.noteUpkeep(isUrgent: true)
     }
@@ -213,13 +221,13 @@ extension History {
         }
     }
 
-    private func view(at moment: MomentRow, _ state: inout VaultState) -> HistoryView {
+    func view(at moment: MomentRow, _ state: inout VaultState) -> HistoryView {
         state.tree.history?.viewed[moment.number, default: 0] += 1
         return HistoryView(vault, moment)
     }
 
     /// Commits, and calls `body` before anything else changes: a moment is the state that a commit left.
-    private func commit(
+    func commit(
         then body: @escaping (inout VaultState) throws(FileSystemError) -> Void
     ) throws(FileSystemError) {
         try vault.committing.withLock { intents throws(FileSystemError) in

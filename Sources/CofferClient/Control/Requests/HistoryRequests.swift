@@ -23,14 +23,14 @@ package struct HistoryRequest: ControlRequest {
 package struct DifferenceRequest: ControlRequest {
     let vault: String
     let path: String
-    let from: Int64
-    let to: Int64?
+    let from: PastPlace
+    let to: PastPlace?
 
     /// - Parameters:
     ///   - path: The path in the vault; empty for the whole vault.
-    ///   - from: A time of the first state, in seconds since 1970.
-    ///   - to: A time of the second state; nil for the present one.
-    package init(vault: String, path: String, from: Int64, to: Int64?) {
+    ///   - from: The first state.
+    ///   - to: The second state; nil for the present one.
+    package init(vault: String, path: String, from: PastPlace, to: PastPlace?) {
         self.vault = vault
         self.path = path
         self.from = from
@@ -51,17 +51,16 @@ package struct DifferenceRequest: ControlRequest {
 package struct RestoreRequest: ControlRequest {
     let vault: String
     let path: String
-    let time: Int64
+    let state: PastPlace
     let isExact: Bool
 
     /// - Parameters:
     ///   - path: The path in the vault; empty for the whole vault.
-    ///   - time: A time of the state, in seconds since 1970.
     ///   - isExact: Whether items below the path are removed that were not there then.
-    package init(vault: String, path: String, time: Int64, isExact: Bool) {
+    package init(vault: String, path: String, state: PastPlace, isExact: Bool) {
         self.vault = vault
         self.path = path
-        self.time = time
+        self.state = state
         self.isExact = isExact
     }
 
@@ -71,6 +70,6 @@ package struct RestoreRequest: ControlRequest {
     package func perform(
         by handler: ControlHandler, for client: RequestClient
     ) throws(ClientError) -> RestoredReport {
-        try handler.restore(path, in: vault, at: time, isExact: isExact, client)
+        try handler.restore(path, in: vault, at: state, isExact: isExact, client)
     }
 }

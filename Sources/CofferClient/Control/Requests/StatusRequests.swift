@@ -18,7 +18,7 @@ package struct StatusRequest: ControlRequest {
 package struct NamesRequest: ControlRequest {
     let vault: String?
 
-    /// - Parameter vault: The vault whose members to name; nil for none.
+    /// - Parameter vault: The vault whose members and snapshots to name; nil for none.
     package init(vault: String?) {
         self.vault = vault
     }
@@ -29,8 +29,11 @@ package struct NamesRequest: ControlRequest {
     package func perform(
         by handler: ControlHandler, for client: RequestClient
     ) throws(ClientError) -> KnownNames {
-        let members = if let vault { try handler.shared.named(vault).memberNames() } else { [String]() }
-        return KnownNames(vaults: handler.vaults.profile.vaults.map(\.name), members: members)
+        // A vault without a remote has no members.
+        let members = vault.flatMap { try? handler.shared.named($0).memberNames() } ?? []
+        let snapshots = vault.flatMap { try? handler.snapshots(of: $0).map(\.name) } ?? []
+        return KnownNames(
+            vaults: handler.vaults.profile.vaults.map(\.name), members: members, snapshots: snapshots)
     }
 }
 
@@ -40,6 +43,8 @@ package struct KnownNames: Codable, Sendable {
     package let vaults: [String]
     /// The names of the members of one vault.
     package let members: [String]
+    /// The names of the snapshots of one vault.
+    package let snapshots: [String]
 }
 
 /// Asks to read all data of one vault or of all, and to report damage.
