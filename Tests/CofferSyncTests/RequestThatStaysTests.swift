@@ -1,12 +1,15 @@
 import CofferFormat
 import CofferRemote
-import CofferSync
 import CofferTrust
 import RemoteConformance
+import SyncTestSupport
 import Synchronization
 import Testing
 
-/// A folder with the sticky bit: a user cannot remove or replace what another one has put.
+@testable import CofferSync
+
+/// Requests that are answered and stay, as in a folder with the sticky bit: a user cannot remove or replace what another
+/// one has put.
 @Suite struct RequestThatStaysTests {
     private let world = MembershipWorld()
 
@@ -57,6 +60,27 @@ import Testing
             Issue.record("the request was answered")
             return
         }
+    }
+
+    /// The remote fails between the admission and the deletion of the request, and the member is removed before it works.
+    @Test(arguments: [false, true]) func theRequestOfARemovedMemberGoes(isReplaced: Bool) async throws {
+        let olga = try await world.founded()
+        let will = try world.person("Will")
+        try await world.joining(try await world.invite(olga, .writer), will).join()
+        let requests = world.remote.objects.filter { world.layout.requests.contains($0.key) }
+        try #require(requests.count == 1)
+        try await olga.sync()
+        #expect(await olga.members[will.id] != nil && world.requestCount == 0)
+        try await olga.engine.remove(will.id)
+        for (name, bytes) in requests {
+            // Somebody else who uses the invite is named.
+            let other = world.layout.request(JoinRequestName.of(try world.person("Mallory").id))
+            try await world.remote.put(isReplaced ? other : name, .memory(bytes), ifAbsent: true)
+        }
+        olga.restart()
+        for _ in 0..<2 { try await olga.sync() }
+        #expect(world.requestCount == (isReplaced ? 1 : 0))
+        #expect(await olga.findings().count == (isReplaced ? 1 : 0))
     }
 }
 

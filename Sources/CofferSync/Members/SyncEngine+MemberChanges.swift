@@ -387,11 +387,12 @@ extension SyncEngine {
         guard error == .noSuchInvite else { return refuse(entry, nil, error) }
         duties.requests.refuse(entry.name, byteCount: entry.byteCount)
         guard let record = try? JoinRequestRecord(bytes), record.vault == setup.vault,
-            chain.hasUsed(record.invite)
+            let user = chain.user(of: record.invite)
         else { return }
-        // A crash between the link and the deletion has left the request of a user that was admitted.
-        let members = chain.state.members.keys.map { layout.request(JoinRequestName.of($0)) }
-        guard !members.contains(entry.name) else {
+        // A crash between the link and the deletion has left the request of a user that was admitted, and may have left
+        // the vault since.
+        let known = Set(chain.state.members.keys).union([user]).map { layout.request(JoinRequestName.of($0)) }
+        guard !known.contains(entry.name) else {
             let reason = try await allowing { () async throws(SyncError) in
                 try await objects.delete(entry.name)
             }

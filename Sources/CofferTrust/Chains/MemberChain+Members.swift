@@ -3,7 +3,10 @@ package import CofferFormat
 // What lists of members and admissions need from the member chain.
 extension TrustChain where State == MemberLedger {
     /// Whether a link admitted a person with an invite.
-    package func hasUsed(_ invite: InviteID) -> Bool { state.usedInvites.contains(invite) }
+    package func hasUsed(_ invite: InviteID) -> Bool { state.usedInvites[invite] != nil }
+
+    /// The person whom an invite admitted, whether or not they are still a member; nil if nobody has used it.
+    package func user(of invite: InviteID) -> IdentityID? { state.usedInvites[invite] }
 
     /// Whether an identity is or ever was a member.
     package func hasKnown(_ identity: IdentityID) -> Bool { state.standings[identity] != nil }

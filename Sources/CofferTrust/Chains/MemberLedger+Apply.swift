@@ -62,7 +62,10 @@ extension MemberLedger: Ledger {
         // Added again, it would continue to write in its old logs, by its own bounds.
         guard left[identity] == nil else { throw .leftUnbounded(identity) }
         guard members.count < TrustLimits.memberCountMax else { throw .tooManyMembers }
-        if let invite, !usedInvites.insert(invite).inserted { throw .inviteUsed }
+        if let invite {
+            guard usedInvites[invite] == nil else { throw .inviteUsed }
+            usedInvites[invite] = identity
+        }
         guard let keys = try context.keys(of: identity, at: head) else { throw .identityRevoked }
         if let known = heads[identity] {
             // A former member must not return with older keys, or with another identity chain.

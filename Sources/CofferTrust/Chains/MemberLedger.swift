@@ -105,7 +105,8 @@ package struct MemberLedger: Sendable {
     /// The standings of each current or former member, in the order of their links.
     var standings: [IdentityID: [Standing]] = [:]
     var heads: [IdentityID: LinkHead] = [:]
-    var usedInvites: Set<InviteID> = []
+    /// Whom each invite admitted.
+    var usedInvites: [InviteID: IdentityID] = [:]
     private var signers: [SigningPublicKey: IdentityID] = [:]
 
     /// The state before link 0.
