@@ -2,7 +2,7 @@
 """Random stories on a vault that several people share through a folder, with live mounts, and an oracle for losses.
 
 usage: COFFER=/path/of/coffer chaos.py SEED MINUTES MEMBERS [--dir DIR] [--replicate] [--tmpfs] [--big] [--rough]
-                                       [--plain] [--no-archive] [--only EVENT,…] [--ops OP,…] [--round SECONDS] [--expect REGEX] [--keep] [--quiet]
+                                       [--plain] [--history] [--no-archive] [--only EVENT,…] [--ops OP,…] [--round SECONDS] [--expect REGEX] [--keep] [--quiet]
 
 Each member is a profile with a process of its own in a mount namespace of its own, in which DIR/remote is the shared
 folder (or, with --replicate, that member's own copy of it, and files come late and in another order, as with Syncthing).
@@ -18,7 +18,7 @@ come to rest, and these are compared:
     took no more than --memory MiB.
 
 --big adds files of 50 to 300 MiB; --rough changes roles and members while these write; --only restricts the events;
---ops restricts the calls; --plain has files of a few extents only; --blind writes on
+--ops restricts the calls; --plain has files of a few extents only; --history keeps all past states; --blind writes on
 where others have added to a file that is open; --no-archive keeps no commits in DIR/archive; a problem that
 matches --expect is counted, and does not end the run. Without --replicate and --tmpfs a seed chooses. Exit 0: all held. 1: something did not, and
 DIR stays, with a log for each member (ops.jsonl) and the differences. Needs root (namespaces), FUSE, Python 3.11.
@@ -1293,6 +1293,7 @@ class Story:
         owner.role = "owner"
         owner.run("vault", "create", VAULT)
         owner.run("remote", "add", VAULT, f"file://{self.work}/remote")
+        self.keep_history(owner)
         owner.mount()
         for m in self.members[1:]:
             m.mount()
@@ -1332,6 +1333,10 @@ class Story:
     def inside(self, m):
         return f"/proc/{m.process.pid}/root{m.folder}/mnt/{VAULT}"
 
+    def keep_history(self, m):
+        if self.a.history:
+            m.run("vault", "set", VAULT, "--history", "forever")
+
     def join(self, m, role="writer"):
         for _ in range(3):
             invite = self.members[0].run("member", "invite", VAULT, "--role", role)["out"].strip()
@@ -1342,6 +1347,7 @@ class Story:
             r = m.run("join", "-", "--as", VAULT, stdin=invite + "\n", ok=False, timeout=90)
             if r["rc"] == 0:
                 m.role = role
+                self.keep_history(m)
                 return
             if not self.replicator:
                 break
@@ -2031,6 +2037,7 @@ def main():
     p.add_argument("--rough", action="store_true")
     p.add_argument("--plain", action="store_true")
     p.add_argument("--blind", action="store_true")
+    p.add_argument("--history", action="store_true")
     p.add_argument("--no-archive", dest="archive", action="store_false")
     p.add_argument("--only", default="")
     p.add_argument("--ops", default="")
