@@ -6,11 +6,11 @@ internal import Glibc
 
 /// A request that another thread answers, once.
 @safe
-// SAFETY: libfuse keeps a request until it is answered. Any thread may answer it, and may check before that
-// whether it was interrupted: libfuse takes a lock of its own for that. The holder of a request passes it to
-// one thread at a time.
-struct HeldRequest: @unchecked Sendable {
-    private let request: fuse_req_t?
+struct HeldRequest: Sendable {
+    // SAFETY: libfuse keeps a request until it is answered. Any thread may answer it, and may check before that
+    // whether it was interrupted: libfuse takes a lock of its own for that. The holder of a request passes it to
+    // one thread at a time, which the compiler cannot see, as it sees only a pointer.
+    private nonisolated(unsafe) let request: fuse_req_t?
 
     init(_ request: fuse_req_t?) {
         unsafe self.request = unsafe request

@@ -4,11 +4,7 @@ internal import Synchronization
 
 /// The thread that drives all transfers of a client.
 @safe
-// SAFETY: `multi` is made in init and freed by the thread, or by `stop` where no thread was started. Only the
-// thread uses it, but for curl_multi_wakeup(3), which any thread may call, and which is called under the lock
-// of `state`; the thread frees `multi` only once it has seen `isStopping` under that lock. Nothing wakes it after
-// that: `sweep` looks at `isStopping`, and `submit` runs within the life of the client, whose deinit calls `stop`.
-final class HTTPLoop: @unchecked Sendable {
+final class HTTPLoop: Sendable {
     private struct State {
         var incoming: [HTTPCall] = []
         var needsSweep = false
@@ -22,7 +18,11 @@ final class HTTPLoop: @unchecked Sendable {
     private static let sleepMax: Int32 = 60_000
 
     private let state = Mutex(State())
-    private let multi: UnsafeMutableRawPointer?
+    // SAFETY: `multi` is made in init and freed by the thread, or by `stop` where no thread was started. Only the
+    // thread uses it, but for curl_multi_wakeup(3), which any thread may call, and which is called under the lock
+    // of `state`; the thread frees `multi` only once it has seen `isStopping` under that lock. Nothing wakes it after
+    // that: `sweep` looks at `isStopping`, and `submit` runs within the life of the client, whose deinit calls `stop`.
+    private nonisolated(unsafe) let multi: UnsafeMutableRawPointer?
     private let settings: HTTPSettings
 
     init(_ settings: HTTPSettings) {

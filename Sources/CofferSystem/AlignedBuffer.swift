@@ -5,18 +5,18 @@ internal import Glibc
 ///
 /// Wiped when it is freed, unless it was allocated for sealed data.
 @safe
-// SAFETY: this object owns `start` from init to deinit, and no access leaves its bounds. What the compiler
-// cannot see is that no thread writes bytes that another thread is using: a pool (`BufferPool`, `PackWriter`,
-// the slots of `ReadAhead`) gives each buffer, or part of one, to one owner at a time, under its lock;
-// threads that fill one pack (`PackFilling`) have places in it that do not overlap, and the thread that sends
-// it waits for all of them; bytes that a `BufferPart` shares, as extents and leaves from a remote, are written
-// before it is made, and only read from then on.
-package final class AlignedBuffer: @unchecked Sendable {
+package final class AlignedBuffer: Sendable {
     /// Buffers of at least this many bytes have a mapping of their own, so that the kernel gets the memory
     /// back as soon as they are freed.
     private static let mappedByteCountMin = 2 << 20
 
-    @usableFromInline let start: UnsafeMutableRawPointer
+    // SAFETY: this object owns `start` from init to deinit, and no access leaves its bounds. What the compiler
+    // cannot see is that no thread writes bytes that another thread is using: a pool (`BufferPool`, `PackWriter`,
+    // the slots of `ReadAhead`) gives each buffer, or part of one, to one owner at a time, under its lock;
+    // threads that fill one pack (`PackFilling`) have places in it that do not overlap, and the thread that sends
+    // it waits for all of them; bytes that a `BufferPart` shares, as extents and leaves from a remote, are written
+    // before it is made, and only read from then on.
+    @usableFromInline nonisolated(unsafe) let start: UnsafeMutableRawPointer
     /// Its size in bytes.
     package let count: Int
     private let isWiped: Bool

@@ -17,10 +17,7 @@ struct AuthorNames {
         let label: String
 
         /// As text: “Ann on laptop”, “Ann's laptop”.
-        var place: String {
-            guard let name, !label.hasPrefix("\(name)'s ") else { return label }
-            return "\(name) on \(label)"
-        }
+        var place: String { name.map { LogAuthor.place(label, of: $0) } ?? label }
     }
 
     private(set) var devices: [Device] = []

@@ -1,3 +1,5 @@
+internal import CofferSync
+
 /// The state of the sync of one vault.
 package struct SyncReport: Codable, Equatable, Sendable {
     /// The vault's name.
@@ -89,9 +91,7 @@ package struct DeviceReport: Codable, Equatable, Sendable {
     package let isThis: Bool
 
     /// The owner and the label as text: “Ann on laptop”, “Ann's laptop”.
-    package var place: String {
-        !name.isEmpty && label.hasPrefix("\(name)'s ") ? label : "\(name) on \(label)"
-    }
+    package var place: String { LogAuthor.place(label, of: name) }
 }
 
 /// The result of a test of a remote.

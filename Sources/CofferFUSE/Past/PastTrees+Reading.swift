@@ -83,7 +83,7 @@ extension PastTrees {
             return .states(try Self.names(in: vault.history))
         }
         guard case .states(let all) = listing else { return [] }
-        let states = all[all.firstIndex(from: { $0.cookie > cookie })...].prefix(limit)
+        let states = all[all.partitioningIndex(where: { $0.cookie > cookie })...].prefix(limit)
         if states.isEmpty { noteEnd(of: node) }
         return zip(states, slots(of: states.map(\.state), in: node.slot)).map { state, slot in
             let root = slot.map { Node(slot: $0, item: Vault.rootNumber) }
@@ -102,7 +102,7 @@ extension PastTrees {
             }
         }
         guard case .items(let all) = listing else { return [] }
-        let items = all[all.firstIndex(from: { $0.cookie > cookie })...].prefix(limit)
+        let items = all[all.partitioningIndex(where: { $0.cookie > cookie })...].prefix(limit)
         if items.isEmpty { noteEnd(of: node) }
         return items.map { item in
             let entry = Vault.Entry(
@@ -212,17 +212,5 @@ extension PastTrees {
         let size = try attributes(of: node).size
         guard offset >= 0, offset < size else { throw .beyondEnd }
         return toData ? offset : size
-    }
-}
-
-extension Array {
-    /// The place of the first element with a property that all elements after it have, too.
-    fileprivate func firstIndex(from isBehind: (Element) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if isBehind(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 }

@@ -1,3 +1,5 @@
+internal import CofferSystem
+
 /// A set that keeps its elements in order.
 struct SortedSet<Element: Comparable & Sendable>: Sendable {
     /// In ascending order.
@@ -5,13 +7,7 @@ struct SortedSet<Element: Comparable & Sendable>: Sendable {
 
     /// The first position whose element is not below `element`.
     private func index(of element: Element) -> Int {
-        var low = 0
-        var high = elements.count
-        while low < high {
-            let middle = (low + high) / 2
-            if elements[middle] < element { low = middle + 1 } else { high = middle }
-        }
-        return low
+        elements.partitioningIndex { $0 >= element }
     }
 
     mutating func insert(_ element: Element) {

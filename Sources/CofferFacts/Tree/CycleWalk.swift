@@ -1,4 +1,5 @@
 internal import CofferFormat
+internal import CofferSystem
 
 /// A walk from a directory upwards, on which directories are put back where the path forms a cycle.
 ///
@@ -38,14 +39,10 @@ struct CycleWalk {
             return .new
         }
         // Peaks descend: the first one at or after the position is the highest of the cycle.
-        var (low, high) = (0, peaks.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if peaks[middle] < position { low = middle + 1 } else { high = middle }
-        }
-        let highest = peaks[low]
+        let first = peaks.partitioningIndex { $0 >= position }
+        let highest = peaks[first]
         let member = path[highest].item
-        peaks.removeSubrange((low + 1)...)
+        peaks.removeSubrange((first + 1)...)
         for passed in path[(highest + 1)...] {
             positions[passed.item] = nil
             bypassed[passed.item] = member

@@ -41,14 +41,7 @@ extension Index {
 
     /// All moments, ascending.
     package func moments() throws(FileSystemError) -> [MomentRow] {
-        var rows: [MomentRow] = []
-        try historyStatements[.moments].each(
-            { _ in },
-            { row throws(FileSystemError) in
-                rows.append(MomentRow(row))
-                return true
-            })
-        return rows
+        try rows(.moments, { _ in }) { MomentRow($0) }
     }
 
     /// A moment; nil if there is none with this number.
@@ -86,17 +79,13 @@ extension Index {
 
     /// The versions of an item from a moment on, ascending.
     package func versions(of item: Int64, from moment: Int64) throws(FileSystemError) -> [VersionRow] {
-        var rows: [VersionRow] = []
-        try historyStatements[.versions].each(
+        try rows(
+            .versions,
             {
                 $0.bind(1, item)
                 $0.bind(2, moment)
-            },
-            { row throws(FileSystemError) in
-                rows.append(VersionRow(row))
-                return true
-            })
-        return rows
+            }
+        ) { VersionRow($0) }
     }
 
     /// The version of an item that ends with a moment; nil if there is none.
@@ -112,18 +101,14 @@ extension Index {
     package func versions(
         after item: Int64, _ moment: Int64, limit: Int
     ) throws(FileSystemError) -> [VersionRow] {
-        var rows: [VersionRow] = []
-        try historyStatements[.versionsAfter].each(
+        try rows(
+            .versionsAfter,
             {
                 $0.bind(1, item)
                 $0.bind(2, moment)
                 $0.bind(3, Int64(limit))
-            },
-            { row throws(FileSystemError) in
-                rows.append(VersionRow(row))
-                return true
-            })
-        return rows
+            }
+        ) { VersionRow($0) }
     }
 
     /// Stores a new version.
@@ -207,17 +192,12 @@ extension Index {
     private func authors(
         _ query: HistoryQuery, _ bind: (Statement) -> Void
     ) throws(FileSystemError) -> [AuthorRow] {
-        var rows: [AuthorRow] = []
-        try historyStatements[query].each(
-            bind,
-            { row throws(FileSystemError) in
-                guard let author = AuthorRow(row) else {
-                    throw .damaged(place: "the author of a change in the index")
-                }
-                rows.append(author)
-                return true
-            })
-        return rows
+        try rows(query, bind) { row throws(FileSystemError) in
+            guard let author = AuthorRow(row) else {
+                throw .damaged(place: "the author of a change in the index")
+            }
+            return author
+        }
     }
 
     /// Records that a device changed an item.
@@ -238,14 +218,7 @@ extension Index {
 
     /// All snapshots, by number.
     package func snapshots() throws(FileSystemError) -> [SnapshotRow] {
-        var rows: [SnapshotRow] = []
-        try historyStatements[.snapshots].each(
-            { _ in },
-            { row throws(FileSystemError) in
-                rows.append(SnapshotRow(row))
-                return true
-            })
-        return rows
+        try rows(.snapshots, { _ in }) { SnapshotRow($0) }
     }
 
     /// The snapshot with a name; nil if there is none.
@@ -265,6 +238,19 @@ extension Index {
         try remove(.snapshots, historyStatements[.removeSnapshot], { row.write(to: &$0) }) {
             $0.bind(1, row.number)
         }
+    }
+
+    /// All rows that a query finds.
+    private func rows<Row>(
+        _ query: HistoryQuery, _ bind: (Statement) -> Void,
+        _ make: (Statement) throws(FileSystemError) -> Row
+    ) throws(FileSystemError) -> [Row] {
+        var rows: [Row] = []
+        try historyStatements[query].each(bind) { row throws(FileSystemError) in
+            rows.append(try make(row))
+            return true
+        }
+        return rows
     }
 
     private func remove(

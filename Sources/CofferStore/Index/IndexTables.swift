@@ -10,10 +10,9 @@ struct IndexTables: Equatable {
 
     /// The tables that a user_version stands for; nil for an unknown one.
     init?(version: Int64) {
-        guard (IndexSchema.version...Self.versionMax).contains(version) else { return nil }
         facts = (version - 1) & 1 != 0
         history = (version - 1) & 4 != 0
-        // 3 and 4 stood for a history without authors, before there was a release.
+        // Others mean nothing; 3 and 4 stood for a history without authors, before there was a release.
         guard self.version == version else { return nil }
     }
 

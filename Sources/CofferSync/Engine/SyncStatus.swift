@@ -111,7 +111,12 @@ package struct LogAuthor: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         guard let name, let label else { return "log \(log)" }
+        return Self.place(label, of: name)
+    }
+
+    /// A device and its owner as text: “Ann on laptop”, “Ann's laptop”.
+    package static func place(_ label: String, of name: String) -> String {
         // Most labels contain the name of the device's owner.
-        return label.hasPrefix("\(name)'s ") ? label : "\(name) on \(label)"
+        !name.isEmpty && label.hasPrefix("\(name)'s ") ? label : "\(name) on \(label)"
     }
 }

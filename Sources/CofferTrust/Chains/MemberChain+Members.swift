@@ -3,7 +3,7 @@ package import CofferFormat
 // What lists of members and admissions need from the member chain.
 extension TrustChain where State == MemberLedger {
     /// Whether a link admitted a person with an invite.
-    package func hasUsed(_ invite: InviteID) -> Bool { state.usedInvites[invite] != nil }
+    package func hasUsed(_ invite: InviteID) -> Bool { user(of: invite) != nil }
 
     /// The person whom an invite admitted, whether or not they are still a member; nil if nobody has used it.
     package func user(of invite: InviteID) -> IdentityID? { state.usedInvites[invite] }

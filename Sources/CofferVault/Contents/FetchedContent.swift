@@ -119,21 +119,9 @@ private struct KnownPages {
     /// The entries in the range of a node.
     func entries(in node: ContentNode) -> ArraySlice<ContentEntry> {
         let range = node.range
-        let start = entries.partitioned { $0.offset >= range.lowerBound }
-        let end = entries.partitioned { $0.offset >= range.upperBound }
+        let start = entries.partitioningIndex { $0.offset >= range.lowerBound }
+        let end = entries.partitioningIndex { $0.offset >= range.upperBound }
         return entries[start..<max(start, end)]
-    }
-}
-
-extension [ContentEntry] {
-    /// The first index for which a condition holds that also holds for all later elements.
-    fileprivate func partitioned(_ holds: (ContentEntry) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if holds(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 }
 

@@ -13,7 +13,7 @@ extension History {
         }
         var authors: [Int64: Set<Author>] = [:]
         var recorded: Set<[Int64]> = []
-        try forEachAuthor(from: 0) { row in
+        try forEachAuthor { row in
             recorded.insert([row.moment, row.item])
             if let moment = moments.last(notAfter: row.moment) {
                 authors[moment, default: []].insert(Author(row.log))
@@ -51,12 +51,12 @@ extension History {
         return try state.tree.row(version.item).map { $0.links > 0 } ?? false
     }
 
-    /// Runs `body` with what is recorded of who changed what, from a moment on.
-    private func forEachAuthor(from moment: Int64, _ body: (AuthorRow) -> Void) throws(FileSystemError) {
+    /// Runs `body` with all that is recorded of who changed what.
+    private func forEachAuthor(_ body: (AuthorRow) -> Void) throws(FileSystemError) {
         var place: AuthorRow?
         repeat {
             let rows = try vault.reading { state throws(FileSystemError) in
-                try state.index.authors(in: moment..<Int64.max, after: place, limit: Self.pageCount)
+                try state.index.authors(in: 0..<Int64.max, after: place, limit: Self.pageCount)
             }
             for row in rows { body(row) }
             place = rows.count < Self.pageCount ? nil : rows.last
@@ -82,12 +82,7 @@ extension History {
 
 extension [Int64] {
     /// The last number that is not after another; the numbers ascend.
-    func last(notAfter number: Int64) -> Int64? {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] <= number { low = middle + 1 } else { high = middle }
-        }
-        return low == 0 ? nil : self[low - 1]
+    fileprivate func last(notAfter number: Int64) -> Int64? {
+        prefix(partitioningIndex { $0 > number }).last
     }
 }
