@@ -2,6 +2,9 @@
 package struct PastTime: Sendable {
     /// In seconds since 1970.
     package let seconds: Int64
+    /// The first second since 1970 that is meant: without seconds, the minute begins with it, and without a time of day,
+    /// the day.
+    package let begin: Int64
     /// The last nanosecond since 1970 that is meant: without seconds, the whole minute counts, and without a time of
     /// day, the whole day.
     package let end: Int64
@@ -19,7 +22,8 @@ package struct PastTime: Sendable {
     ///   - local: The time zone, as in `CivilTime`.
     package init?(_ text: String, now: Int64, local: (Int64) -> Int64 = CivilTime.local) {
         if let ago = TimeLength.seconds(of: text) {
-            self.init(seconds: now.subtractingClamped(ago), fraction: nil)
+            let seconds = now.subtractingClamped(ago)
+            self.init(begin: seconds, seconds: seconds, fraction: nil)
             return
         }
         let isUTC = text.hasSuffix("Z")
@@ -34,10 +38,13 @@ package struct PastTime: Sendable {
             (time.year, time.month, time.day) = (day[0], day[1], day[2])
         }
         (time.hour, time.minute, time.second) = (23, 59, 59)
+        var begin = time
+        (begin.hour, begin.minute, begin.second) = (0, 0, 0)
         var fraction: Int64?
         if isTimeOnly || parts.count > 1 {
             var clock = isTimeOnly ? parts[0] : parts[1]
-            if clock.utf8.count == 5 { clock += ":59" }
+            let hasSeconds = clock.utf8.count != 5
+            if !hasSeconds { clock += ":59" }
             if let point = clock.firstIndex(of: ".") {
                 guard let nanoseconds = Self.nanoseconds(clock[point...].dropFirst()) else { return nil }
                 fraction = nanoseconds
@@ -45,12 +52,15 @@ package struct PastTime: Sendable {
             }
             guard let numbers = Self.numbers(clock, ":", widths: [2, 2, 2]) else { return nil }
             (time.hour, time.minute, time.second) = (numbers[0], numbers[1], numbers[2])
+            begin = time
+            if !hasSeconds { begin.second = 0 }
         }
         guard let seconds = time.seconds(offset: offset) else { return nil }
-        self.init(seconds: seconds, fraction: fraction)
+        self.init(begin: begin.seconds(offset: offset) ?? seconds, seconds: seconds, fraction: fraction)
     }
 
-    private init(seconds: Int64, fraction: Int64?) {
+    private init(begin: Int64, seconds: Int64, fraction: Int64?) {
+        self.begin = begin
         self.seconds = seconds
         isExact = fraction != nil
         let (start, overflows) = seconds.multipliedReportingOverflow(by: Self.billion)

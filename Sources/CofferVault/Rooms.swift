@@ -23,6 +23,11 @@ package struct VaultFacts: Sendable {
     let vault: Vault
 }
 
+/// Taking back what some devices changed.
+package struct Undo: Sendable {
+    let vault: Vault
+}
+
 /// From changes on this device to commits, and to packs on the remote.
 package struct Outgoing: Sendable {
     let vault: Vault
@@ -44,6 +49,8 @@ extension Vault {
     package var history: History { History(vault: self) }
     /// The facts.
     package var facts: VaultFacts { VaultFacts(vault: self) }
+    /// Taking back changes.
+    package var undo: Undo { Undo(vault: self) }
     /// Work on stored contents.
     package var repacking: Repacking { Repacking(vault: self) }
     /// What is to be sent.

@@ -242,13 +242,15 @@ package final class Vault: Sendable {
 
     /// Like `changing`, for operations that change names; waits while changes from other devices are half
     /// applied.
+    ///
+    /// - Parameter isShort: Whether `body` changes nothing before it has read all it needs, and can be run again.
     func changingNames<Result>(
-        _ body: (inout VaultState) throws(FileSystemError) -> Result
+        isShort: Bool = true, _ body: (inout VaultState) throws(FileSystemError) -> Result
     ) throws(FileSystemError) -> Result {
         try ensureChangeable()
         while true {
             let result = try bringingPages { fails throws(FileSystemError) in
-                try changing(failsForAbsentPages: fails) { state throws(FileSystemError) in
+                try changing(failsForAbsentPages: fails && isShort) { state throws(FileSystemError) in
                     state.holdsNames ? nil : Optional(try body(&state))
                 }
             }

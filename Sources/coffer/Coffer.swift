@@ -47,6 +47,7 @@ struct Coffer: ParsableCommand {
             DeviceCommand.self, ConflictsCommand.self,
             PinCommand.self, UnpinCommand.self, EvictCommand.self,
             HistoryCommand.self, SnapshotCommand.self, DiffCommand.self, RestoreCommand.self,
+            UndoCommand.self,
             CheckCommand.self, BenchCommand.self, VersionCommand.self,
         ])
 

@@ -17,6 +17,30 @@ struct PastPlaceArgument: ExpressibleByArgument {
     }
 }
 
+/// The argument of `--since`: what was changed in that second, minute, or day, or later, or after the snapshot.
+struct SinceArgument: ExpressibleByArgument {
+    let place: PastPlace
+    /// The time in seconds since 1970; nil for a snapshot.
+    let time: Int64?
+
+    /// Whether it is a time that has not come yet.
+    var isInFuture: Bool { time.map { $0 > Clock.realTime / 1_000_000_000 } ?? false }
+
+    static let help = PastPlaceArgument.help
+
+    init?(argument: String) {
+        let now = Clock.realTime / 1_000_000_000
+        guard let place = PastPlace(argument, now: now) else { return nil }
+        guard let time = PastTime(argument, now: now) else {
+            (self.place, self.time) = (place, nil)
+            return
+        }
+        // The last second before it, so that the state before the first change is found.
+        self.place = .time(time.begin - 1)
+        self.time = time.begin
+    }
+}
+
 /// The argument of `--history`: how long past states are kept.
 struct Retention: ExpressibleByArgument {
     /// The time in seconds, 0 for “none”; nil for “forever”.

@@ -242,6 +242,8 @@ extension ClientError {
         case .content(.snapshotExists): "snapshotExists"
         case .content(.invalidSnapshotName): "invalidSnapshotName"
         case .content(.snapshotsLeft): "snapshotsLeft"
+        case .content(.noSuchAuthor): "noSuchAuthor"
+        case .content(.ambiguousAuthor): "ambiguousAuthor"
         case .content(.otherType): "otherType"
         case .content(.notFetched): "notFetched"
         case .device(let error): error.caseName

@@ -8,13 +8,18 @@ package final class RecordedChanges: ChangeSink {
     private let all = Condition<[VaultChange]>([])
     private let isInUse: Bool
     private let releases: Bool
+    private let onFlush: @Sendable (Int64) -> Void
 
     /// - Parameters:
     ///   - isInUse: Whether programs may have items open.
     ///   - releases: Whether items that have no name any more are released.
-    package init(isInUse: Bool = true, releases: Bool = true) {
+    ///   - onFlush: Called with the item that the kernel is to write back.
+    package init(
+        isInUse: Bool = true, releases: Bool = true, onFlush: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) {
         self.isInUse = isInUse
         self.releases = releases
+        self.onFlush = onFlush
     }
 
     /// The changes since the last call.
@@ -40,6 +45,6 @@ package final class RecordedChanges: ChangeSink {
     }
 
     package func knows(_ item: Int64) -> Bool { isInUse }
-    package func flush(_ item: Int64) {}
+    package func flush(_ item: Int64) { onFlush(item) }
     package func awaitShown() {}
 }

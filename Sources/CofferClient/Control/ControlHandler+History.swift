@@ -42,7 +42,7 @@ extension ControlHandler {
         let mounted = try vaults.named(name)
         let present = try view(of: name)
         defer { present.close() }
-        let names = authorNames(of: mounted)
+        let names = try authorNames(of: mounted)
         do throws(FileSystemError) {
             let past = try mounted.vault.history.states()
             if path.isEmpty {
@@ -114,6 +114,31 @@ extension ControlHandler {
                 removed: restored.removed, kept: restored.kept, bytes: restored.bytes)
         } catch {
             throw Self.failure(error, path, name)
+        }
+    }
+
+    func undo(
+        in name: String, by texts: [String], since place: PastPlace, isRehearsal: Bool,
+        _ client: RequestClient
+    ) throws(ClientError) -> UndoneReport {
+        let mounted = try vaults.named(name)
+        let view = try view(of: name, at: place)
+        defer { view.close() }
+        let names = try authorNames(of: mounted)
+        var authors: Set<History.Author> = []
+        do throws(ContentError) {
+            for text in texts { authors.formUnion(try names.authors(called: text)) }
+        } catch {
+            throw .content(error)
+        }
+        do throws(FileSystemError) {
+            let undone = try mounted.vault.undo.run(by: authors, since: view, isRehearsal: isRehearsal) {
+                client.progress(Progress(done: $0, total: $1))
+                return client.isHeard()
+            }
+            return UndoneReport(undone, since: view.state, by: names.reports(authors), names)
+        } catch {
+            throw .vault(error)
         }
     }
 

@@ -70,12 +70,13 @@ package enum RequestMessage: Codable, Sendable {
     case difference(DifferenceRequest)
     case restore(RestoreRequest)
     case snapshot(SnapshotRequest)
+    case undo(UndoRequest)
     case lock(LockRequest)
     case unlock(UnlockRequest)
     case lockState(LockStateRequest)
 
     /// The version of the messages between commands and mounts; part of the socket's name.
-    static let version = 8
+    static let version = 9
 
     /// The request in the message.
     var request: any ControlRequest {
@@ -110,6 +111,7 @@ package enum RequestMessage: Codable, Sendable {
         case .difference(let request): request
         case .restore(let request): request
         case .snapshot(let request): request
+        case .undo(let request): request
         case .lock(let request): request
         case .unlock(let request): request
         case .lockState(let request): request

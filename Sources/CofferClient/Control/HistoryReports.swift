@@ -1,3 +1,5 @@
+internal import CofferVault
+
 /// The past states of a vault, or of one item.
 package struct HistoryReport: Codable, Sendable {
     /// The vault's name.
@@ -39,7 +41,7 @@ package struct HistoryReport: Codable, Sendable {
 
 /// A device that changed something.
 package struct AuthorReport: Codable, Equatable, Sendable {
-    /// The device as text.
+    /// The device as text, which `coffer undo --by` takes.
     package let text: String
     /// What its owner is called; nil if that is not known.
     package let name: String?
@@ -103,4 +105,59 @@ package struct RestoredReport: Codable, Sendable {
     package let kept: Int
     /// The bytes of content that were written.
     package let bytes: Int64
+}
+
+/// What an undo has done, or would do.
+package struct UndoneReport: Codable, Sendable {
+    /// From when on the vault was in the state from which the changes count, in seconds since 1970.
+    package let since: Int64
+    /// Up to when it is known to have been in that state, in seconds since 1970.
+    ///
+    /// Later changes count, even if they are older than what was asked for.
+    package let until: Int64
+    /// The devices whose changes were taken back.
+    package let by: [AuthorReport]
+    /// What became of which paths.
+    package let steps: [Step]
+    /// What was not taken back.
+    package let conflicts: [Conflict]
+    /// The bytes of contents that were put back.
+    package let bytes: Int64
+    /// Whether all of it is on the disk; if not, it will be once that is possible.
+    package let isStored: Bool
+
+    /// Something that was taken back.
+    package struct Step: Codable, Sendable {
+        /// What happened: restored, changed, moved, or removed.
+        package let kind: String
+        /// The path in the vault; empty for the vault itself.
+        package let path: String
+    }
+
+    /// Something that was not taken back, or only a part of it.
+    package struct Conflict: Codable, Sendable {
+        /// The path in the vault; empty for the vault itself.
+        package let path: String
+        /// Why not: changedByOthers, partlyUndone, changedMeanwhile, placeTaken, unreadable, or holdsOthers.
+        package let reason: String
+        /// The other devices that changed it.
+        package let by: [AuthorReport]
+    }
+
+    init(_ undone: Undo.Result, since state: History.State, by authors: [AuthorReport], _ names: AuthorNames)
+    {
+        since = state.since / 1_000_000_000
+        until = state.until / 1_000_000_000
+        by = authors
+        steps = undone.steps.map {
+            Step(kind: $0.kind.rawValue, path: String(decoding: $0.path, as: UTF8.self))
+        }
+        conflicts = undone.conflicts.map {
+            Conflict(
+                path: String(decoding: $0.path, as: UTF8.self), reason: $0.reason.rawValue,
+                by: names.reports($0.authors))
+        }
+        bytes = undone.bytes
+        isStored = undone.isStored
+    }
 }

@@ -21,6 +21,10 @@ package enum ContentError: Error {
     case invalidSnapshotName(String)
     /// The history cannot be turned off, since there are snapshots.
     case snapshotsLeft(names: [String], vault: String)
+    /// No person or device of that name has changed the vault.
+    case noSuchAuthor(name: String, vault: String, known: [String])
+    /// The name fits several people or devices that have changed the vault.
+    case ambiguousAuthor(name: String, vault: String, fitting: [String])
     /// The path led to nothing in that state.
     case neverThere(path: String, vault: String)
     /// The path, or a part of it, is a directory now and was a file, or the other way round.
@@ -68,6 +72,16 @@ extension ContentError: CustomStringConvertible {
             The history of “\(vault)” stays on, since it has snapshots: \(names.map { "“\($0)”" }.joined(separator: ", ")). \
             Remove them first with: coffer snapshot remove \(ShellWord.quoted(vault)) NAME
             """
+        case .noSuchAuthor(let name, let vault, let known):
+            """
+            No member or device called “\(name)” has changed “\(vault)”. These have: \
+            \(known.map { "“\($0)”" }.joined(separator: ", ")).
+            """
+        case .ambiguousAuthor(let name, let vault, let fitting):
+            """
+            “\(name)” could be any of these in “\(vault)”: \(fitting.map { "“\($0)”" }.joined(separator: ", ")). Name a \
+            device as it is shown here, or a person by the first digits of the identity.
+            """
         case .neverThere(let path, let vault):
             """
             There was no “\(path)” in “\(vault)” then. See when there was with: coffer history \
@@ -96,6 +110,8 @@ extension ContentError: CustomStringConvertible {
         case .noSuchPath, .noSuchConflict, .notPinned: 66  // EX_NOINPUT
         case .noHistory, .beforeHistory, .neverThere: 66  // EX_NOINPUT
         case .noSuchSnapshot, .noSuchState: 66  // EX_NOINPUT
+        case .noSuchAuthor: 66  // EX_NOINPUT
+        case .ambiguousAuthor: 64  // EX_USAGE
         case .invalidSnapshotName: 64  // EX_USAGE
         case .otherType, .snapshotExists, .snapshotsLeft: 73  // EX_CANTCREAT
         case .notFetched(_, _, .damaged): 65  // EX_DATAERR

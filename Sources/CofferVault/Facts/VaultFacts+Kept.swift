@@ -65,6 +65,27 @@ extension VaultFacts {
         try look { facts in facts.stateHash() } ?? StateHash.zero
     }
 
+    /// The items among some that are shown by rule, as other versions of files.
+    func copies(among items: [Int64]) throws(FileSystemError) -> Set<Int64> {
+        var copies: Set<Int64> = []
+        for start in stride(from: 0, to: items.count, by: Self.pageCount) {
+            let page = items[start..<min(start + Self.pageCount, items.count)]
+            try vault.exchanging.withLock { _ throws(FileSystemError) in
+                defer { close() }
+                try vault.reading { state throws(FileSystemError) in
+                    guard state.tree.isTracking else { return }
+                    let facts = try state.openFacts()
+                    for item in page {
+                        guard let row = try state.tree.row(item), row.links > 0 else { continue }
+                        for entry in try facts.entries(of: row.id)
+                        where try facts.entry(entry)?.copied != nil { copies.insert(item) }
+                    }
+                }
+            }
+        }
+        return copies
+    }
+
     /// Drops the facts in memory.
     func close() {
         vault.state.withLock { $0.facts = nil }

@@ -52,7 +52,7 @@ extension History {
     }
 
     /// Runs `body` with all that is recorded of who changed what.
-    private func forEachAuthor(_ body: (AuthorRow) -> Void) throws(FileSystemError) {
+    func forEachAuthor(_ body: (AuthorRow) -> Void) throws(FileSystemError) {
         var place: AuthorRow?
         repeat {
             let rows = try vault.reading { state throws(FileSystemError) in
@@ -64,7 +64,7 @@ extension History {
     }
 
     /// Runs `body` with all versions, but for those that only say that a removed item went for good.
-    private func forEachVersion(_ body: (VersionRow) -> Void) throws(FileSystemError) {
+    func forEachVersion(_ body: (VersionRow) -> Void) throws(FileSystemError) {
         var place: (item: Int64, until: Int64) = (0, 0)
         while true {
             let (rows, seen) = try vault.reading { state throws(FileSystemError) in
@@ -82,7 +82,7 @@ extension History {
 
 extension [Int64] {
     /// The last number that is not after another; the numbers ascend.
-    fileprivate func last(notAfter number: Int64) -> Int64? {
+    func last(notAfter number: Int64) -> Int64? {
         prefix(partitioningIndex { $0 > number }).last
     }
 }

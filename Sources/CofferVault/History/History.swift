@@ -221,6 +221,16 @@ extension History {
         }
     }
 
+    /// The vault as it was at a moment that is kept; nil if it is not.
+    ///
+    /// The caller closes it.
+    func view(ofMoment number: Int64) throws(FileSystemError) -> HistoryView? {
+        try vault.looking { state throws(FileSystemError) in
+            guard state.tree.history != nil else { return nil }
+            return try state.index.moment(number).map { view(at: $0, &state) }
+        }
+    }
+
     func view(at moment: MomentRow, _ state: inout VaultState) -> HistoryView {
         state.tree.history?.viewed[moment.number, default: 0] += 1
         return HistoryView(vault, moment)

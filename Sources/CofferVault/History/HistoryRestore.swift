@@ -8,8 +8,6 @@ internal import Glibc
 ///
 /// Each step is a change as programs make them, so the present state becomes part of the history, too.
 struct HistoryRestore {
-    private static let pieceByteCount = 1 << 20
-
     let vault: Vault
     let view: HistoryView
     /// Whether items go that were not there.
@@ -23,8 +21,7 @@ struct HistoryRestore {
     private let newest: Int64
     /// The new numbers of files with several names, by the old numbers.
     private var links: [Int64: Int64] = [:]
-    private let buffer = AlignedBuffer(count: pieceByteCount)
-    private let presentBuffer = AlignedBuffer(count: pieceByteCount)
+    private let copies: PastCopies
 
     init(
         _ vault: Vault, _ view: HistoryView, isExact: Bool, newest: Int64,
@@ -35,6 +32,7 @@ struct HistoryRestore {
         self.isExact = isExact
         self.newest = newest
         self.step = step
+        copies = PastCopies(vault)
     }
 
     /// Restores what a path led to, and the directories on the way to it that are gone.
@@ -55,7 +53,7 @@ struct HistoryRestore {
                 guard present.type == .directory else { throw .notDirectory }
                 parent = present.number
             } else {
-                let directory = try make(past, name, in: parent)
+                let directory = try copies.make(past, in: view, named: name, in: parent)
                 try show(past, directory, name, in: parent)
                 parent = directory
             }
@@ -77,7 +75,7 @@ struct HistoryRestore {
             try restoreDirectory(past, present, name, in: parent)
         } else if let present, present.type != .directory, present.number >= newest {
             restored.kept += 1
-        } else if let present, try isSame(past, present) {
+        } else if let present, try copies.isSame(past, in: view, present, isAwaited: { step(restored) }) {
             restored.unchanged += 1
         } else {
             if present?.type == .directory {
@@ -86,7 +84,7 @@ struct HistoryRestore {
             }
             try restoreFile(past, name, in: parent)
         }
-        if !step(restored) { throw .system(SystemError("restore", code: EINTR)) }
+        try awaitCaller()
     }
 
     private mutating func restoreDirectory(
@@ -99,7 +97,11 @@ struct HistoryRestore {
             number = nil
         }
         let directory: Int64
-        if let number { directory = number } else { directory = try make(past, name, in: parent) }
+        if let number {
+            directory = number
+        } else {
+            directory = try copies.make(past, in: view, named: name, in: parent)
+        }
         try restoreNames(of: past, in: directory)
         try show(past, directory, name, in: parent)
     }
@@ -110,7 +112,7 @@ struct HistoryRestore {
     ) throws(FileSystemError) {
         try change { changes throws(FileSystemError) in
             changes.append(.attributes(item: directory, Vault.Name(name, in: parent)))
-            try setAttributes(of: directory, like: past)
+            try copies.setAttributes(of: directory, like: past, in: view)
         }
     }
 
@@ -138,42 +140,6 @@ struct HistoryRestore {
         }
     }
 
-    /// Whether an item is as it was, as far as a restore would change it.
-    private func isSame(_ past: Attributes, _ present: Attributes) throws(FileSystemError) -> Bool {
-        // No program can set the time of change.
-        if past.number == present.number, past.changed == present.changed { return true }
-        guard past.mode == present.mode, past.user == present.user, past.group == present.group,
-            past.size == present.size, past.modified == present.modified, past.links == 1, present.links == 1,
-            try hasSameContent(past, present)
-        else { return false }
-        var attributes: [[UInt8]: [UInt8]] = [:]
-        for (name, value) in try view.extendedAttributes(of: past.number) { attributes[name] = value }
-        var others: [[UInt8]: [UInt8]] = [:]
-        for name in try vault.extendedAttributeNames(of: present.number)
-        where ExtendedAttributeName.isKept(name) {
-            others[name] = try vault.extendedAttribute(name, of: present.number)
-        }
-        return attributes == others
-    }
-
-    private func hasSameContent(_ past: Attributes, _ present: Attributes) throws(FileSystemError) -> Bool {
-        if past.type == .symbolicLink {
-            return try view.readLink(past.number) == vault.readLink(present.number)
-        }
-        guard past.type == .regular else { return past.device == present.device }
-        var offset: Int64 = 0
-        while offset < past.size {
-            let count = try view.read(past.number, at: offset, count: Self.pieceByteCount, into: buffer)
-            let other = try vault.contents.read(
-                present.number, at: offset, count: Self.pieceByteCount, into: presentBuffer)
-            guard count == other, count > 0,
-                buffer.withBytes(0..<count, { $0.array }) == presentBuffer.withBytes(0..<count, { $0.array })
-            else { return false }
-            offset += Int64(count)
-        }
-        return true
-    }
-
     /// Makes an item like a past one in a place of its own, and puts it in the place of what has the name.
     private mutating func restoreFile(
         _ past: Attributes, _ name: [UInt8], in parent: Int64
@@ -189,10 +155,12 @@ struct HistoryRestore {
             return
         }
         let draft = try draftName(in: parent)
-        let number = try make(past, draft, in: parent)
+        let number = try copies.make(past, in: view, named: draft, in: parent)
         do throws(FileSystemError) {
-            if past.type == .regular { try copyContent(of: past, to: number) }
-            try setAttributes(of: number, like: past)
+            if past.type == .regular {
+                try copies.copyContent(of: past, in: view, to: number) { step(restored) }
+            }
+            try copies.setAttributes(of: number, like: past, in: view)
             try move(draft, to: name, in: parent)
         } catch {
             try? unlink(draft, in: parent)
@@ -203,67 +171,15 @@ struct HistoryRestore {
         restored.bytes += past.type == .regular ? past.size : 0
     }
 
+    private func awaitCaller() throws(FileSystemError) {
+        if !step(restored) { throw .system(SystemError("restore", code: EINTR)) }
+    }
+
     private func draftName(in parent: Int64) throws(FileSystemError) -> [UInt8] {
         while true {
             let name = Array(".restoring-\(Random.number())".utf8)
             if try present(name, in: parent) == nil { return name }
         }
-    }
-
-    private func make(
-        _ past: Attributes, _ name: [UInt8], in parent: Int64
-    ) throws(FileSystemError) -> Int64 {
-        var new = Vault.NewItem(mode: past.mode & ~ModeBits.setUser & ~ModeBits.setGroup)
-        new.device = past.device
-        if past.type == .symbolicLink { new.target = try view.readLink(past.number) }
-        return try change { changes throws(FileSystemError) in
-            changes.append(.entry(Vault.Name(name, in: parent)))
-            return try vault.create(
-                new, named: name, in: parent, by: Caller(user: past.user, group: past.group, umask: 0)
-            ).number
-        }
-    }
-
-    private mutating func copyContent(of past: Attributes, to number: Int64) throws(FileSystemError) {
-        var offset: Int64 = 0
-        while offset < past.size {
-            let count = try view.read(past.number, at: offset, count: Self.pieceByteCount, into: buffer)
-            if count == 0 { break }
-            try buffer.withBytes(0..<count) { bytes throws(FileSystemError) in
-                if bytes.array.allSatisfy({ $0 == 0 }) { return }
-                try vault.contents.write(
-                    bytes, to: number, at: offset, touches: false, dropsPrivileges: false)
-            }
-            offset += Int64(count)
-            if !step(restored) { throw .system(SystemError("restore", code: EINTR)) }
-        }
-        var size = AttributeChanges()
-        size.size = past.size
-        _ = try vault.setAttributes(of: number, size)
-    }
-
-    private func setAttributes(of number: Int64, like past: Attributes) throws(FileSystemError) {
-        // A change of the owner takes privileges away, so it comes first.
-        var owner = AttributeChanges()
-        owner.user = past.user
-        owner.group = past.group
-        _ = try vault.setAttributes(of: number, owner)
-        if past.type != .symbolicLink {
-            var mode = AttributeChanges()
-            mode.mode = past.mode & ModeBits.permissions
-            _ = try vault.setAttributes(of: number, mode)
-        }
-        let attributes = try view.extendedAttributes(of: past.number)
-        for name in try vault.extendedAttributeNames(of: number)
-        where ExtendedAttributeName.isKept(name) && !attributes.contains(where: { $0.name == name }) {
-            try vault.removeExtendedAttribute(name, of: number)
-        }
-        for (name, value) in attributes {
-            try vault.setExtendedAttribute(name, of: number, to: value, .any)
-        }
-        var times = AttributeChanges()
-        times.modified = .at(past.modified)
-        _ = try vault.setAttributes(of: number, times)
     }
 
     private func move(_ draft: [UInt8], to name: [UInt8], in parent: Int64) throws(FileSystemError) {

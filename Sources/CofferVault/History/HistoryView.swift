@@ -163,6 +163,36 @@ package final class HistoryView: Sendable {
         throw .stale
     }
 
+    /// How an item was, and its id; nil if there was no such item.
+    func item(_ number: Int64) throws(FileSystemError) -> (id: ItemID, attributes: Attributes)? {
+        do throws(FileSystemError) {
+            return try vault.looking { state throws(FileSystemError) in
+                let past = try PastItem(number, at: moment, in: state)
+                return (past.row.id, past.attributes)
+            }
+        } catch {
+            guard case .stale = error else { throw error }
+            return nil
+        }
+    }
+
+    /// Whether the content of a file is the one that the last commit has; reads only rows.
+    func hasPresentContent(_ item: Int64) throws(FileSystemError) -> Bool {
+        try vault.looking { state throws(FileSystemError) in
+            let past = try PastItem(item, at: moment, in: state)
+            guard past.attributes.type == .regular, past.holders.last == item,
+                try state.index.item(item)?.size == past.row.size
+            else { return false }
+            for version in past.holders.dropLast() {
+                if try state.index.extents(after: version, -1, limit: 1).first?.item == version {
+                    return false
+                }
+                if try !state.index.holes(of: version, overlapping: 0..<Int64.max).isEmpty { return false }
+            }
+            return true
+        }
+    }
+
     /// Where the bytes of a range are.
     private struct Plan: Equatable {
         var range: Range<Int64>
@@ -250,10 +280,11 @@ private struct PastItem {
 
     /// - Throws: `.stale` if there was no such item.
     init(_ item: Int64, at moment: MomentRow, in state: borrowing VaultState) throws(FileSystemError) {
+        guard item < moment.nextItem else { throw .stale }
         let versions = try state.index.versions(of: item, from: moment.number)
         var holders = versions.map(\.version)
         // As the last commit has it: a change since then is not kept yet.
-        let present = item < moment.nextItem ? try state.index.item(item) : nil
+        let present = try state.index.item(item)
         if let present, !present.flags.contains(.isVersion) { holders.append(item) }
         guard let first = holders.first, var row = first == item ? present : try state.tree.row(first) else {
             throw .stale

@@ -98,12 +98,17 @@ extension RemoteUpdate {
         // It was about to be removed, or its names were set aside.
         let isRemoved = state.tree.orphans.remove(row.number) != nil
         if item.type == .regular, isRemoved || unapplied.contains(id),
-            vault.sink.withLock({ $0?.knows(row.number) == true })
+            vault.sink.withLock({ $0 })?.knows(row.number) == true
         {
-            leaveOpen(item, isRemoved ? nil : Vault.Name(showing.place.name.bytes, in: parent.number), &state)
+            // What an undo here has replaced or removed stays marked.
+            let mark = state.tree.outdated[row.number]
+            leaveOpen(
+                item, isRemoved ? mark : Vault.Name(showing.place.name.bytes, in: parent.number), &state)
             replaced[id] = row.number
             return try make(id, shown, &state)
         }
+        state.tree.outdated[row.number] = nil
+        state.tree.removedElsewhere.remove(row.number)
         if item.type == .directory { item.row.links = 2 }
         try update(item, to: shown, nil, &state)
         return item

@@ -73,3 +73,31 @@ package struct RestoreRequest: ControlRequest {
         try handler.restore(path, in: vault, at: state, isExact: isExact, client)
     }
 }
+
+/// Takes back what some devices did.
+package struct UndoRequest: ControlRequest {
+    let vault: String
+    let authors: [String]
+    let since: PastPlace
+    let isRehearsal: Bool
+
+    /// - Parameters:
+    ///   - authors: Names of members or of devices.
+    ///   - since: The state from which the changes count.
+    ///   - isRehearsal: Whether nothing is to be changed.
+    package init(vault: String, authors: [String], since: PastPlace, isRehearsal: Bool) {
+        self.vault = vault
+        self.authors = authors
+        self.since = since
+        self.isRehearsal = isRehearsal
+    }
+
+    package var changesVaults: Bool { !isRehearsal }
+    package var message: RequestMessage { .undo(self) }
+
+    package func perform(
+        by handler: ControlHandler, for client: RequestClient
+    ) throws(ClientError) -> UndoneReport {
+        try handler.undo(in: vault, by: authors, since: since, isRehearsal: isRehearsal, client)
+    }
+}
