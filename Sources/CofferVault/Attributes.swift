@@ -41,6 +41,23 @@ package struct Attributes: Sendable, Equatable {
 
     /// The type in `mode`; nil if it is unknown.
     package var type: FileType? { FileType(mode: mode) }
+
+    /// Whether two items have the same type, permissions, and owner.
+    func hasSameRights(as other: Attributes) -> Bool {
+        mode == other.mode && user == other.user && group == other.group
+    }
+
+    /// The changes that give another item these permissions and this owner, in their order.
+    ///
+    /// A change of the owner takes privileges away, so it comes first.
+    var rightsChanges: [AttributeChanges] {
+        var owner = AttributeChanges()
+        owner.user = user
+        owner.group = group
+        var mode = AttributeChanges()
+        mode.mode = self.mode & ModeBits.permissions
+        return type == .symbolicLink ? [owner] : [owner, mode]
+    }
 }
 
 /// The types of inode(7), with the values of d_type.

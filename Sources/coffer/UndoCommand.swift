@@ -9,8 +9,8 @@ struct UndoCommand: ParsableCommand {
             Items that only these devices have changed since then become what they were: what they removed comes back (+), \
             what they added goes (-), what they renamed gets its old name (>), and what they wrote is replaced by the content \
             from before (M). If others changed an item, too, only what was done after that is taken back; what stays is \
-            listed, and is no failure. All items change at once, at the end: an undo that fails, or that Ctrl-C ends, has \
-            changed nothing. What is there now stays in the history, so an undo can be undone by a restore.
+            listed, and is no failure. All items change at once, at the end. An undo that fails, or that Ctrl-C stops before \
+            that, changes nothing. What is there now stays in the history, so an undo can be undone by a restore.
 
             --by takes the name of a member, for all their devices, or of one device, as “coffer history” shows it. The \
             history of a vault is that of this device, so a change counts from the time it reached this device. Changes \
@@ -91,11 +91,11 @@ struct UndoCommand: ParsableCommand {
         for conflict in report.conflicts.prefix(Self.lineCountMax) {
             Output.error("\(Self.path(conflict.path)): \(Self.reason(conflict))")
         }
-        if !report.isStored {
-            Output.error("These changes are not on the disk yet; “coffer status” says why.")
-        }
         if report.conflicts.count > Self.lineCountMax {
             Output.error("… and \(report.conflicts.count - Self.lineCountMax) more; --json lists all")
+        }
+        if !report.isStored {
+            Output.error("These changes are not on the disk yet; “coffer status” says why.")
         }
     }
 

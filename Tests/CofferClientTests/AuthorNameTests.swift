@@ -56,6 +56,9 @@ import Testing
             #expect(try names.authors(called: text) == [.thisDevice])
         }
         #expect(try names.authors(called: String(bob.description.prefix(16))) == [log(1), log(2), log(4)])
+        names.add(log(5), nil, nil, nil)
+        names.add(log(6), bob, "Bob", nil)
+        #expect(try names.authors(called: "Bob on an unknown device") == [log(6)])
         for text in ["Mallory", "", "bob ", "an unknown device"] {
             #expect(throws: ContentError.self) { _ = try names.authors(called: text) }
         }

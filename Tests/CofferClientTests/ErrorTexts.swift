@@ -74,6 +74,7 @@ enum ErrorTexts {
         "“v” already has a snapshot “my s”. Choose another name, or remove that one with: coffer snapshot remove v 'my s'",
         "“2h” cannot be the name of a snapshot: use 1 to 100 bytes without “/” and control characters. It must not begin with “-” or with a space, nor read as a time, such as 2026-11-20, 14:05, 2h or now.",
         "The history of “my v” stays on, since it has snapshots: “s”, “t”. Remove them first with: coffer snapshot remove 'my v' NAME",
+        "Somebody has changed the folder “.restoring-…” in “my v”, in which the undo made contents ready. Nothing else was changed. Try again.",
         "No member or device called “M” has changed “my v”. These have: “Ann on x”, “Bob on y”.",
         "“Bob” could be any of these in “my v”: “Bob on x”, “Bob on y”. Name a device as it is shown here, or a person by the first digits of the identity.",
         "The pin is set, but 1 B in “v” could not be fetched: \(FileSystemError.timedOut.summary). A mount keeps trying.",

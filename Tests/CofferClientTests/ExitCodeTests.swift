@@ -59,6 +59,7 @@ import Testing
         (.content(.snapshotExists(name: "my s", vault: "v")), 73),
         (.content(.invalidSnapshotName("2h")), 64),
         (.content(.snapshotsLeft(names: ["s", "t"], vault: "my v")), 73),
+        (.content(.undoDisturbed(vault: "my v")), 75),
         (.content(.noSuchAuthor(name: "M", vault: "my v", known: ["Ann on x", "Bob on y"])), 66),
         (.content(.ambiguousAuthor(name: "Bob", vault: "my v", fitting: ["Bob on x", "Bob on y"])), 64),
         (.content(.notFetched(vault: "v", bytes: 1, .timedOut)), 74),
@@ -136,7 +137,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 138)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 139)
     }
 
     @Test func everyText() {

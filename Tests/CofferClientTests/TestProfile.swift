@@ -242,6 +242,7 @@ extension ClientError {
         case .content(.snapshotExists): "snapshotExists"
         case .content(.invalidSnapshotName): "invalidSnapshotName"
         case .content(.snapshotsLeft): "snapshotsLeft"
+        case .content(.undoDisturbed): "undoDisturbed"
         case .content(.noSuchAuthor): "noSuchAuthor"
         case .content(.ambiguousAuthor): "ambiguousAuthor"
         case .content(.otherType): "otherType"

@@ -6,7 +6,8 @@ package import CofferVault
 /// No program uses items without a name, so they are released at once.
 package final class RecordedChanges: ChangeSink {
     private let all = Condition<[VaultChange]>([])
-    private let isInUse: Bool
+    /// As in a mount, a lock that comes last: nobody who asks may hold another one that comes last.
+    private let isInUse: RankedMutex<Bool>
     private let releases: Bool
     private let onFlush: @Sendable (Int64) -> Void
 
@@ -17,7 +18,7 @@ package final class RecordedChanges: ChangeSink {
     package init(
         isInUse: Bool = true, releases: Bool = true, onFlush: @escaping @Sendable (Int64) -> Void = { _ in }
     ) {
-        self.isInUse = isInUse
+        self.isInUse = RankedMutex(isInUse, rank: .leaf)
         self.releases = releases
         self.onFlush = onFlush
     }
@@ -44,7 +45,7 @@ package final class RecordedChanges: ChangeSink {
         all.withLock { $0.append(change) }
     }
 
-    package func knows(_ item: Int64) -> Bool { isInUse }
+    package func knows(_ item: Int64) -> Bool { isInUse.withLock { $0 } }
     package func flush(_ item: Int64) { onFlush(item) }
     package func awaitShown() {}
 }

@@ -13,11 +13,14 @@ struct AuthorNames {
         let identity: IdentityID?
         /// The name of its owner; nil if that is not known.
         let name: String?
-        /// What its owner calls it.
-        let label: String
+        /// What its owner calls it; nil if that is not known.
+        let label: String?
 
         /// As text: “Ann on laptop”, “Ann's laptop”.
-        var place: String { name.map { LogAuthor.place(label, of: $0) } ?? label }
+        var place: String {
+            let label = label ?? AuthorNames.unknown
+            return name.map { LogAuthor.place(label, of: $0) } ?? label
+        }
     }
 
     /// What stands for a device of which nothing is known.
@@ -37,14 +40,13 @@ struct AuthorNames {
         _ author: History.Author, _ identity: IdentityID?, _ name: String?, _ label: String?
     ) {
         let known = devices.firstIndex {
-            guard let label, identity != nil else { return false }
-            return $0.identity == identity && $0.name == name && $0.label.hasSameBytes(as: label)
+            guard let label, identity != nil, let known = $0.label else { return false }
+            return $0.identity == identity && $0.name == name && known.hasSameBytes(as: label)
         }
         if let known {
             devices[known].authors.insert(author)
         } else {
-            devices.append(
-                Device(authors: [author], identity: identity, name: name, label: label ?? Self.unknown))
+            devices.append(Device(authors: [author], identity: identity, name: name, label: label))
         }
     }
 
@@ -89,8 +91,8 @@ struct AuthorNames {
             if !found.contains(where: { $0.authors == authors }) { found.append((authors, text)) }
         }
         for device in devices
-        where device.label.hasSameBytes(as: text) && text != Self.unknown
-            || self.text(device).hasSameBytes(as: text)
+        where device.label?.hasSameBytes(as: text) == true
+            || self.text(device).hasSameBytes(as: text) && (device.label ?? device.name) != nil
         {
             add(device.authors, self.text(device))
         }

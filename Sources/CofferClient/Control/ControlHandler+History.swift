@@ -138,7 +138,8 @@ extension ControlHandler {
             }
             return UndoneReport(undone, since: view.state, by: names.reports(authors), names)
         } catch {
-            throw .vault(error)
+            guard case .busy = error else { throw .vault(error) }
+            throw .content(.undoDisturbed(vault: mounted.name))
         }
     }
 

@@ -25,6 +25,8 @@ package enum ContentError: Error {
     case noSuchAuthor(name: String, vault: String, known: [String])
     /// The name fits several people or devices that have changed the vault.
     case ambiguousAuthor(name: String, vault: String, fitting: [String])
+    /// Somebody has touched the folder in which an undo makes contents.
+    case undoDisturbed(vault: String)
     /// The path led to nothing in that state.
     case neverThere(path: String, vault: String)
     /// The path, or a part of it, is a directory now and was a file, or the other way round.
@@ -82,6 +84,11 @@ extension ContentError: CustomStringConvertible {
             “\(name)” could be any of these in “\(vault)”: \(fitting.map { "“\($0)”" }.joined(separator: ", ")). Name a \
             device as it is shown here, or a person by the first digits of the identity.
             """
+        case .undoDisturbed(let vault):
+            """
+            Somebody has changed the folder “.restoring-…” in “\(vault)”, in which the undo made contents ready. Nothing \
+            else was changed. Try again.
+            """
         case .neverThere(let path, let vault):
             """
             There was no “\(path)” in “\(vault)” then. See when there was with: coffer history \
@@ -110,6 +117,7 @@ extension ContentError: CustomStringConvertible {
         case .noSuchPath, .noSuchConflict, .notPinned: 66  // EX_NOINPUT
         case .noHistory, .beforeHistory, .neverThere: 66  // EX_NOINPUT
         case .noSuchSnapshot, .noSuchState: 66  // EX_NOINPUT
+        case .undoDisturbed: 75  // EX_TEMPFAIL
         case .noSuchAuthor: 66  // EX_NOINPUT
         case .ambiguousAuthor: 64  // EX_USAGE
         case .invalidSnapshotName: 64  // EX_USAGE

@@ -6,8 +6,9 @@ internal import CofferSystem
 /// Everything except files comes from SQLite's own Unix layer. It is registered from init to deinit; close
 /// all connections before deinit.
 @safe
-// SAFETY: the three allocations live from init to deinit. They are constant in between, except for the links
-// by which SQLite, under a lock of its own, makes a list of all registered file systems.
+// SAFETY: the index and its readers use it, each on a thread of its own, through SQLite. The three allocations live from
+// init to deinit, and are constant in between, except for the links by which SQLite, under a lock of its own, makes a list
+// of all registered file systems. `files` is sendable.
 final class IndexFileSystem: @unchecked Sendable {
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
     private let cName: UnsafeMutablePointer<CChar>

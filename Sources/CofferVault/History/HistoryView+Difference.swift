@@ -96,13 +96,14 @@ extension HistoryView {
         default: break
         }
         // The times of a directory follow from its names.
-        guard before.mode == after.mode, before.user == after.user, before.group == after.group,
-            try hasSameAttributes(before.number, in: other, as: after.number)
+        guard before.hasSameRights(as: after),
+            try hasSameExtendedAttributes(before.number, in: other, as: after.number)
         else { return .attributes }
         return nil
     }
 
-    private func hasSameAttributes(
+    /// Whether an item has the extended attributes that one has in another state.
+    func hasSameExtendedAttributes(
         _ before: Int64, in other: HistoryView, as after: Int64
     ) throws(FileSystemError) -> Bool {
         try other.extendedAttributes(of: before).elementsEqual(try extendedAttributes(of: after)) { $0 == $1 }

@@ -26,8 +26,8 @@ struct PastCopies {
     ) throws(FileSystemError) -> Bool {
         // No program can set the time of change.
         if past.number == present.number, past.changed == present.changed { return true }
-        guard past.mode == present.mode, past.user == present.user, past.group == present.group,
-            past.size == present.size, past.modified == present.modified, past.links == 1, present.links == 1,
+        guard past.hasSameRights(as: present), past.size == present.size, past.modified == present.modified,
+            past.links == 1, present.links == 1,
             try hasSameContent(past, in: view, present, isAwaited)
         else { return false }
         return try hasSameExtendedAttributes(past, in: view, present)
@@ -121,16 +121,7 @@ struct PastCopies {
     func setAttributes(
         of number: Int64, like past: Attributes, in view: HistoryView
     ) throws(FileSystemError) {
-        // A change of the owner takes privileges away, so it comes first.
-        var owner = AttributeChanges()
-        owner.user = past.user
-        owner.group = past.group
-        _ = try vault.setAttributes(of: number, owner)
-        if past.type != .symbolicLink {
-            var mode = AttributeChanges()
-            mode.mode = past.mode & ModeBits.permissions
-            _ = try vault.setAttributes(of: number, mode)
-        }
+        for change in past.rightsChanges { _ = try vault.setAttributes(of: number, change) }
         let attributes = try view.extendedAttributes(of: past.number)
         for name in try vault.extendedAttributeNames(of: number)
         where ExtendedAttributeName.isKept(name) && !attributes.contains(where: { $0.name == name }) {

@@ -73,19 +73,20 @@ extension Undo {
     ///   - isRehearsal: Whether nothing is to be changed; only what would be is returned.
     ///   - step: Called often, with the numbers of contents that were copied, and of all; returns whether the caller still
     ///     waits.
-    /// - Throws: `.noSpace`; `.system` if the caller no longer waits.
+    /// - Throws: `.noSpace`; `.busy` if somebody has touched the folder in which contents are made; `.system` if the caller no longer waits.
     package func run(
         by authors: Set<History.Author>, since view: HistoryView, isRehearsal: Bool,
         step: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) throws(FileSystemError) -> Result {
         if !isRehearsal { try vault.ensureChangeable() }
-        let plan = try read(by: authors, since: view) { step(0, 0) }
+        let copies = PastCopies(vault)
+        let plan = try read(by: authors, since: view, copies) { step(0, 0) }
         let report = UndoReport(plan: plan)
         let settlement = try betweenCommits { () throws(FileSystemError) in
             try vault.reading { state throws(FileSystemError) in try UndoSettlement(plan, &state) }
         }
         if isRehearsal || settlement.items.isEmpty { return report.result(settlement) }
-        var drafts = try UndoDrafts(in: vault)
+        var drafts = try UndoDrafts(in: vault, copies)
         let done: UndoSettlement
         do throws(FileSystemError) {
             let conflicts = try make(settlement, in: &drafts, step: step)
@@ -101,10 +102,11 @@ extension Undo {
     }
 
     private func read(
-        by authors: Set<History.Author>, since view: HistoryView, step: @escaping () -> Bool
+        by authors: Set<History.Author>, since view: HistoryView, _ copies: PastCopies,
+        step: @escaping () -> Bool
     ) throws(FileSystemError) -> UndoPlan {
         func read() throws(FileSystemError) -> UndoPlan {
-            let reader = UndoReader(vault, since: view, by: authors, step: step)
+            let reader = UndoReader(vault, since: view, by: authors, copies, step: step)
             try reader.read()
             return reader.plan
         }

@@ -245,15 +245,8 @@ struct UndoChanges {
         let cached = try state.tree.item(number)
         let time = Clock.fileTime
         if !isMade {
-            // A change of the owner takes privileges away, so it comes first.
-            var owner = AttributeChanges()
-            owner.user = past.attributes.user
-            owner.group = past.attributes.group
-            try state.tree.setAttributes(of: cached, owner, at: time, keepsTimes: false)
-            if past.attributes.type != .symbolicLink {
-                var mode = AttributeChanges()
-                mode.mode = past.attributes.mode & ModeBits.permissions
-                try state.tree.setAttributes(of: cached, mode, at: time, keepsTimes: false)
+            for change in past.attributes.rightsChanges {
+                try state.tree.setAttributes(of: cached, change, at: time, keepsTimes: false)
             }
             try setExtendedAttributes(of: number, past, &state)
         }

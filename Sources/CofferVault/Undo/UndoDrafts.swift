@@ -25,9 +25,9 @@ struct UndoDrafts {
         let name: Vault.Name
     }
 
-    init(in vault: Vault) throws(FileSystemError) {
+    init(in vault: Vault, _ copies: PastCopies) throws(FileSystemError) {
         self.vault = vault
-        copies = PastCopies(vault)
+        self.copies = copies
         directory = Vault.Name(Array(".restoring-\(Random.number())".utf8), in: Vault.rootNumber)
         let name = directory
         let root = try vault.attributes(of: name.parent)

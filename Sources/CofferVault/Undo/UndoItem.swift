@@ -135,7 +135,7 @@ extension UndoItem.Present {
     ) throws(FileSystemError) -> Bool {
         guard let now = try state.tree.row(row.number), now.links > 0, now.id == row.id else { return false }
         if FileType(mode: row.mode) == .directory {
-            guard now.mode == row.mode, now.user == row.user, now.group == row.group else { return false }
+            guard Attributes(now).hasSameRights(as: Attributes(row)) else { return false }
             return try Self.extendedAttributes(of: now, state) == extendedAttributes
         }
         guard now.changed == row.changed, now.size == row.size, now.allocated == row.allocated,

@@ -60,10 +60,9 @@ extension UndoReader {
         guard made.past == nil, let present = made.present, let past = plan.items[id]?.past else {
             return false
         }
-        let (row, old) = (present.row, past.attributes)
         var attributes: [[UInt8]: [UInt8]] = [:]
         for (name, value) in past.extendedAttributes { attributes[name] = value }
-        return row.mode == old.mode && row.user == old.user && row.group == old.group
+        return past.attributes.hasSameRights(as: Attributes(present.row))
             && present.extendedAttributes == attributes
     }
 
@@ -82,7 +81,7 @@ extension UndoReader {
             }
             guard let row else { return nil }
             let (old, new) = (past.attributes, Attributes(row))
-            guard old.mode == new.mode, old.user == new.user, old.group == new.group, old.size == new.size,
+            guard old.hasSameRights(as: new), old.size == new.size,
                 old.type == .symbolicLink ? target == row.target : old.modified == new.modified
             else { return nil }
             if let known = plan.items[row.id], known.changes {

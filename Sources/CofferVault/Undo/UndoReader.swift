@@ -33,10 +33,11 @@ final class UndoReader {
     }
 
     init(
-        _ vault: Vault, since: HistoryView, by authors: Set<History.Author>, step: @escaping () -> Bool
+        _ vault: Vault, since: HistoryView, by authors: Set<History.Author>, _ copies: PastCopies,
+        step: @escaping () -> Bool
     ) {
         self.vault = vault
-        copies = PastCopies(vault)
+        self.copies = copies
         self.since = since
         plan = UndoPlan(views: UndoViews(vault, since: since))
         self.authors = authors
@@ -49,10 +50,10 @@ final class UndoReader {
     /// shows that it is out of date.
     func read() throws(FileSystemError) {
         try store()
-        for number in try changesByNumber().keys { vault.flush(number) }
+        let changed = Set(try changesByNumber().keys)
+        for number in changed { vault.flush(number) }
         try store()
         plan.lastMoment = vault.state.withLock { $0.tree.history?.row.last ?? 0 }
-        let changed = Set(try changesByNumber().keys)
         let places = try readNames(of: changed)
         let noted = changed.union(places.keys)
         try notePresent(noted, at: places)
@@ -283,24 +284,17 @@ final class UndoReader {
         guard let later = try next(after: moment).map(self.view) else {
             guard let old, let present = item.present else { return (old == nil) != (item.present == nil) }
             let attributes = Attributes(present.row)
-            if !Self.hasSameRights(old, attributes) { return true }
+            if !old.hasSameRights(as: attributes) { return true }
             if try !copies.hasSameExtendedAttributes(old, in: view, attributes) { return true }
             if old.number == Vault.rootNumber { return false }
             return present.places != (try placesOfDirectory(id, old, in: view))
         }
         let new = try past(id, in: later)
         guard let old, let new else { return (old == nil) != (new == nil) }
-        if !Self.hasSameRights(old, new) { return true }
-        let attributes = try view.extendedAttributes(of: old.number).map { [$0.name, $0.value] }
-        if try later.extendedAttributes(of: new.number).map({ [$0.name, $0.value] }) != attributes {
-            return true
-        }
+        if !old.hasSameRights(as: new) { return true }
+        if try !later.hasSameExtendedAttributes(old.number, in: view, as: new.number) { return true }
         let places = try placesOfDirectory(id, old, in: view)
         return places != (try placesOfDirectory(id, new, in: later))
-    }
-
-    private static func hasSameRights(_ one: Attributes, _ other: Attributes) -> Bool {
-        one.mode == other.mode && one.user == other.user && one.group == other.group
     }
 
     // MARK: Past names
@@ -398,7 +392,7 @@ final class UndoReader {
             }
             let isLike = try copies.hasSameExtendedAttributes(past.attributes, in: past.view, attributes)
             plan.items[id]?.changesAttributes =
-                !isLike || !Self.hasSameRights(past.attributes, attributes)
+                !isLike || !past.attributes.hasSameRights(as: attributes)
                 || isFile && past.attributes.modified != attributes.modified
         }
     }
