@@ -62,6 +62,42 @@ import Testing
         #expect(try vault.get(try number(vault), at: rest, count: 10) == Array(content[rest..<rest + 10]))
     }
 
+    /// Content that was overwritten or deleted is read like the rest, and named by the path that it had.
+    @Test func damageThatOnlyTheHistoryHasIsNamed() throws {
+        var vault = try open()
+        try vault.history.set(.forever)
+        let (large, folder) = (try number(vault), try vault.number(of: "folder"))
+        try vault.put(Pattern.make(4_096), to: large, at: 40_960)
+        try vault.commit()
+        try vault.history.keepPresent()
+        try vault.rename(Array("large".utf8), in: folder, to: Array("other".utf8), in: folder, .replace)
+        try vault.commit()
+        try vault.close()
+        let old = try pack
+        vault = try open()
+        let sound = try vault.check { _, _ in }
+        #expect(sound.damage == [] && sound.bytes == 200_100 + 4_096)
+        try vault.close()
+        test.directory.flip(old, at: 4096 + ExtentLayout.sealedOffset(ofBlock: 10) + 77)
+        vault = try open()
+        let damage = try vault.damage()
+        #expect(damage.map(\.path) == ["folder/large"])
+        #expect(damage.map(\.range) == [40_960..<45_056])
+        #expect(damage[0].text.hasPrefix("Only the history has this content, as of 2"), "\(damage[0].text)")
+        // What is there now is not affected.
+        let other = try vault.number(of: "other", in: folder)
+        #expect(try vault.get(other, at: 40_960, count: 4_096) == Pattern.make(4_096))
+        try vault.unlink(Array("other".utf8), in: folder)
+        vault.release(other)
+        try vault.commit()
+        let all = try vault.damage()
+        #expect(all.map(\.path) == ["folder/large"] && all.map(\.range) == [40_960..<45_056])
+        try vault.history.set(.none)
+        try vault.commit()
+        #expect(try vault.damage() == [])
+        try vault.close()
+    }
+
     @Test func damageInOneRunIsOneRange() throws {
         for block in [3, 4, 7] {
             test.directory.flip(try pack, at: 4096 + ExtentLayout.sealedOffset(ofBlock: block) + 5)

@@ -237,6 +237,37 @@ import Testing
         try story.check()
     }
 
+    /// What is put into a directory changes its times, so these come back last.
+    @Test func directoriesOnTheWayHaveTheirTimes() throws {
+        let story = try Story(seed: 8)
+        let vault = story.vault
+        let outer = try vault.makeDirectory("outer")
+        let inner = try vault.makeDirectory("inner", in: outer)
+        _ = try vault.makeFile("file", in: inner, Array("text".utf8))
+        _ = try vault.makeFile("other", in: inner)
+        var times = AttributeChanges()
+        for (number, time) in [(inner, Int64(1_000)), (outer, 2_000)] {
+            times.modified = .at(time)
+            _ = try vault.setAttributes(of: number, times)
+        }
+        try vault.history.keepPresent()
+        let time = Clock.realTime
+        usleep(20)
+        for name in ["file", "other"] { try vault.unlink(Array(name.utf8), in: inner) }
+        try vault.removeDirectory(Array("inner".utf8), in: outer)
+        try vault.removeDirectory(Array("outer".utf8), in: Vault.rootNumber)
+        try vault.history.keepPresent()
+        let view = try #require(try vault.history.view(at: time))
+        defer { view.close() }
+        _ = try vault.history.restore(Array("outer/inner/file".utf8), from: view, isExact: false)
+        let again = try vault.number(of: "outer", in: Vault.rootNumber)
+        #expect(try vault.attributes(of: again).modified == 2_000)
+        let deeper = try vault.number(of: "inner", in: again)
+        #expect(try vault.attributes(of: deeper).modified == 1_000)
+        #expect(try vault.names(in: deeper) == ["file"])
+        try story.check()
+    }
+
     @Test func anInterruptedRestoreLeavesNoDraft() throws {
         let story = try Story(seed: 7)
         let vault = story.vault

@@ -46,15 +46,24 @@ struct HistoryRestore {
         _ = try view.item(atPath: path)
         var parent = Vault.rootNumber
         if names.isEmpty { return try restoreNames(of: past, in: parent) }
+        var made: [(past: Attributes, number: Int64, name: [UInt8], parent: Int64)] = []
         for (place, name) in names.enumerated() {
             past = try view.lookup(name, in: past.number)
-            if place == names.count - 1 { return try restore(past, name, in: parent) }
+            if place == names.count - 1 {
+                try restore(past, name, in: parent)
+                // What is restored into a directory changes its times.
+                for directory in made.reversed() {
+                    try show(directory.past, directory.number, directory.name, in: directory.parent)
+                }
+                return
+            }
             if let present = try present(name, in: parent) {
                 guard present.type == .directory else { throw .notDirectory }
                 parent = present.number
             } else {
                 let directory = try copies.make(past, in: view, named: name, in: parent)
                 try show(past, directory, name, in: parent)
+                made.append((past, directory, name, parent))
                 parent = directory
             }
         }
