@@ -50,6 +50,8 @@ have_command cc || want gcc
 # Shells whose completion is tested; bash is everywhere.
 have_command zsh || want zsh
 have_command fish || want fish
+# A desktop's trash.
+have_command gio || want libglib2.0-bin
 # What reads the QR code of a recovery sheet.
 have_command zbarimg || want zbar-tools
 # Servers that remotes are tested with.

@@ -11,7 +11,7 @@ extension Operations {
     ) {
         guard let session = unsafe session(request) else { return }
         let node = Node(number: number)
-        unsafe session.perform(HeldRequest(request)) { reply in
+        unsafe session.perform(HeldRequest(request), about: node) { reply in
             reply.answer({ () throws(FileSystemError) in
                 try session.fileSystem.attributes(of: node)
             }) { reply, attributes in reply.attributes(attributes, of: node) }
@@ -40,8 +40,9 @@ extension Operations {
         if isSet(FUSE_SET_ATTR_CTIME) { changes.changed = .at(StatusRecord.nanoseconds(status.st_ctim)) }
         changes.dropPrivileges = session.requestDropsPrivileges
         // The kernel may send times that it has kept (write_inode) beside those of a program.
-        unsafe session.perform(HeldRequest(request), inOrderOf: node) { [changes] reply in
+        unsafe session.perform(HeldRequest(request), about: node, inOrderOf: node) { [changes] reply in
             reply.answer({ () throws(FileSystemError) in
+                if node.isTrash { return try session.fileSystem.trash.setAttributes(of: node, changes) }
                 let attributes = try session.fileSystem.vault(node).setAttributes(of: node.item, changes)
                 if let size = changes.size { session.failedWrites.remove(size..<Int64.max, of: node) }
                 return attributes
@@ -65,6 +66,16 @@ extension Operations {
         let node = Node(number: number)
         if session.fileSystem.isPast(node) {
             return unsafe session.readPast(node, at: Int64(offset), count: size, HeldRequest(request))
+        }
+        if node.infoItem != nil {
+            return unsafe session.readInfo(node, at: Int64(offset), count: size, HeldRequest(request))
+        }
+        if node.isTrash {
+            return unsafe session.performInTrash(HeldRequest(request)) { reply in
+                reply.answer({ () throws(FileSystemError) in
+                    try session.fileSystem.trash.read(node, at: Int64(offset), count: size)
+                }) { reply, bytes in unsafe reply.bytes(bytes.span.bytes) }
+            }
         }
         let buffer = session.buffer
         var result: Result<Int?, FileSystemError> = .success(nil)
@@ -106,6 +117,18 @@ extension Operations {
             session.notePastChange(node, isCached: isCached)
             unsafe Reply(request)?.failure(.readOnly)
             return
+        }
+        if node.isTrash {
+            guard range.upperBound <= TrashInfo.byteCountMax else {
+                unsafe Reply(request)?.failure(.fileTooLarge)
+                return
+            }
+            let copy = unsafe [UInt8](buffer)
+            return unsafe session.performInTrash(HeldRequest(request)) { reply in
+                reply.answer({ () throws(FileSystemError) in
+                    try session.fileSystem.trash.write(copy, to: node, at: range.lowerBound)
+                }) { reply, _ in reply.written(size) }
+            }
         }
         @Sendable func write(_ bytes: RawSpan, _ reply: consuming Reply) {
             reply.answer({ () throws(FileSystemError) in
@@ -154,7 +177,7 @@ extension Operations {
         let fileSystem = session.fileSystem
         let node = Node(number: number)
         // There is nothing to store.
-        if fileSystem.isPast(node) { return unsafe Reply(request)?.code(0) ?? () }
+        if fileSystem.isPast(node) || node.isTrash { return unsafe Reply(request)?.code(0) ?? () }
         let vault: Vault?
         do throws(FileSystemError) {
             vault = node.isRoot ? nil : try fileSystem.vault(node)
@@ -240,7 +263,7 @@ extension Operations {
                 throw .readOnly
             }
             guard flags == 0 else { throw .invalidArgument }
-            guard from.slot == to.slot else { throw .crossVault }
+            guard from.slot == to.slot, !from.isTrash, !to.isTrash else { throw .crossVault }
             let copied = try session.fileSystem.vault(from).contents.copy(
                 from.item, at: Int64(offset), to: to.item, at: Int64(targetOffset), count: count,
                 touches: stampsFiles, by: caller)

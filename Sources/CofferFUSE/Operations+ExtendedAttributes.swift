@@ -20,7 +20,7 @@ extension Operations {
         let held = unsafe HeldRequest(request)
         session.perform(held) { reply in
             reply.confirm { () throws(FileSystemError) in
-                if node.isRoot { throw .notSupported }
+                if node.isRoot || node.isTrash { throw .notSupported }
                 let mode: Vault.AttributeMode = flags == create ? .create : flags == replace ? .replace : .any
                 try session.fileSystem.vault(node).setExtendedAttribute(name, of: node.item, to: bytes, mode)
                 {
@@ -47,7 +47,7 @@ extension Operations {
         let name = unsafe self.name(name)
         unsafe session.perform(HeldRequest(request)) { reply in
             reply.answer({ () throws(FileSystemError) in
-                if node.isRoot { throw .attributeNotFound }
+                if node.isRoot || node.isTrash { throw .attributeNotFound }
                 return try session.fileSystem.extendedAttribute(name, of: node)
             }) { reply, value in give(value, size, reply) }
         }
@@ -58,7 +58,7 @@ extension Operations {
         let node = Node(number: number)
         unsafe session.perform(HeldRequest(request)) { reply in
             reply.answer({ () throws(FileSystemError) -> [[UInt8]] in
-                if node.isRoot { return [] }
+                if node.isRoot || node.isTrash { return [] }
                 return try session.fileSystem.extendedAttributeNames(of: node)
             }) { reply, names in give(names.flatMap { $0 + [0] }, size, reply) }
         }
@@ -77,7 +77,7 @@ extension Operations {
         let name = unsafe self.name(name)
         unsafe session.perform(HeldRequest(request)) { reply in
             reply.confirm { () throws(FileSystemError) in
-                if node.isRoot { throw .attributeNotFound }
+                if node.isRoot || node.isTrash { throw .attributeNotFound }
                 try session.fileSystem.vault(node).removeExtendedAttribute(name, of: node.item)
             }
         }

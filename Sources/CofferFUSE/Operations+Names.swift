@@ -13,6 +13,7 @@ extension Operations {
         if session.fileSystem.isPast(parent) {
             return unsafe session.lookUpPast(name, in: parent, HeldRequest(request))
         }
+        if parent.isTrash { return unsafe session.lookUpInTrash(name, in: parent, HeldRequest(request)) }
         unsafe session.perform(HeldRequest(request)) { reply in
             let found: (node: Node, attributes: Attributes)
             do throws(FileSystemError) {
@@ -150,7 +151,8 @@ extension Operations {
         guard let session = unsafe session(request) else { return }
         let (name, newName) = unsafe (self.name(name), self.name(newName))
         let (parent, newParent) = (Node(number: parent), Node(number: newParent))
-        unsafe session.changeNames(in: parent, HeldRequest(request)) { reply in
+        unsafe session.changeNames(in: newParent.isTrash ? newParent : parent, HeldRequest(request)) {
+            reply in
             reply.confirm { () throws(FileSystemError) in
                 let mode: Vault.RenameMode
                 switch flags {
@@ -161,6 +163,7 @@ extension Operations {
                 }
                 let nameless = try session.fileSystem.rename(
                     name, in: parent, to: newName, in: newParent, mode)
+                if parent.isTrash || newParent.isTrash { return }
                 session.noteMove(
                     [Vault.Name(name, in: parent.item), Vault.Name(newName, in: newParent.item)], nameless,
                     in: parent)
@@ -192,7 +195,7 @@ extension Operations {
                 if let reply = held.reply { list(node, size, Int64(offset), plus: plus, session, reply) }
             }
         }
-        session.perform(held) { reply in
+        session.perform(held, about: node) { reply in
             list(node, size, Int64(offset), plus: plus, session, reply)
         }
     }

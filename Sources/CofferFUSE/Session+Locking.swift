@@ -100,6 +100,7 @@ extension Session {
         for mounted in fileSystem.root.vaults where mayGoOn() {
             cache.forgetEntry(Array(mounted.name.utf8), in: .root)
         }
+        if mayGoOn() { cache.forgetEntry(fileSystem.trash.name, in: .root) }
         endWrites(while: mayGoOn)
     }
 

@@ -19,6 +19,13 @@ extension Session {
                 }) { reply, position in reply.position(position) }
             }
         }
+        if node.isTrash {
+            return performInTrash(request) { [self] reply in
+                reply.answer({ () throws(FileSystemError) in
+                    try fileSystem.trash.seek(node, from: offset, toData: toData)
+                }) { reply, position in reply.position(position) }
+            }
+        }
         // Stored data is data, whatever the kernel has cached.
         if toData, (try? place(in: node, from: offset, toData: true)) == offset {
             request.reply?.position(offset)

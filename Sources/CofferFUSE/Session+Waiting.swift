@@ -7,14 +7,16 @@ extension Session {
     /// Performs a request; if it would have to wait for a page of an index, leaves it, whole, to a thread that may wait.
     ///
     /// - Parameters:
+    ///   - about: The node that the request is about, if it may be one of the trash.
     ///   - node: Where requests must not overtake each other, although the kernel sends them without waiting: the node
     ///     that they are about.
     ///   - body: Answers the request. It ends with `Reply.failure`, before it has changed anything, if a page is
     ///     absent, and runs again then.
     func perform(
-        _ request: HeldRequest, inOrderOf node: Node? = nil,
+        _ request: HeldRequest, about: Node? = nil, inOrderOf node: Node? = nil,
         _ body: @escaping @Sendable (consuming Reply) -> Void
     ) {
+        if let about, about.isTrash { return performInTrash(request, body) }
         let perform: @Sendable () -> Void = { if let reply = request.reply { body(reply) } }
         if let node, waiting.isWaiting(for: node) { return waiting.perform(inOrderOf: node, perform) }
         if !LeavingWaits.perform(perform) { waiting.perform(inOrderOf: node, perform) }
@@ -29,6 +31,7 @@ extension Session {
     func changeNames(
         in node: Node, _ request: HeldRequest, _ body: @escaping @Sendable (consuming Reply) -> Void
     ) {
+        if node.isTrash { return performInTrash(request, body) }
         let perform: @Sendable () -> Void = {
             if let reply = request.reply { body(reply) }
         }

@@ -11,13 +11,13 @@ internal import Glibc
 /// scattered reads, it goes on receiving, and answers them as they end. An idle mount uses no CPU.
 @safe
 // SAFETY: `session` is set by `mount` or `resume`, before there are other threads, and lives until deinit. `run`,
-// `reads`, `buffer`, all that requests use, and `channel`, but for what it says is for any thread, belong to the serving
-// thread. Other threads (those of `syncs`, `namesThread`, `seekThread`, `waiting`, `pastRequests`, `pastReads`, and
-// `pastFlushThreads`, each with a lock around its queue, and those of `deferred`) answer held requests; any thread calls
-// `forgetRootEntry`, `withoutPast`, `end`, and what locks the profile (`Session+Locking`): libfuse allows that. Work for
-// a held request and for locking uses `lookups`, `listingEnds`, `notifier`, `gate`, `failedWrites`, `retrievedPages`,
-// `notifications`, `spoilt`, `fileSystem.past`, and vaults, which have locks of their own. `state` is for use after
-// `run`.
+// `reads`, `buffer`, all that requests use, and `channel`, but for what it says is for any thread, belong to the
+// serving thread. Other threads (those of `syncs`, `namesThread`, `seekThread`, `trashThread`, `waiting`,
+// `pastRequests`, `pastReads`, and `pastFlushThreads`, each with a lock around its queue, and those of `deferred`)
+// answer held requests; any thread calls `forgetRootEntry`, `withoutPast`, `end`, and what locks the profile
+// (`Session+Locking`): libfuse allows that. Work for a held request and for locking uses `lookups`, `listingEnds`,
+// `notifier`, `gate`, `failedWrites`, `retrievedPages`, `notifications`, `spoilt`, `fileSystem.past`,
+// `fileSystem.trash`, and vaults, which have locks of their own. `state` is for use after `run`.
 package final class Session: @unchecked Sendable {
     /// From which time on the debug log tells of a request, in nanoseconds.
     private static let longRequest: Int64 = 10_000_000
@@ -34,10 +34,11 @@ package final class Session: @unchecked Sendable {
     let waiting = WaitingRequests()
     /// Requests about the past that may wait for commits and large directories.
     let pastRequests = WaitingRequests("coffer-past")
-    /// Those that may wait for the remote.
+    /// Those that may wait for the remote, and reads of info files in the trash.
     let pastReads = WaitingRequests("coffer-past-get", max: 8)
     /// Those that wait until the kernel has written its cached pages of a past file.
     let pastFlushThreads = (0..<4).map { _ in RequestThread("coffer-past-out") }
+    let trashThread = RequestThread("coffer-trash")
     let spoilt = SpoiltFiles()
     let deferred = DeferredReads()
     let listingEnds = RankedMutex(ListingEnds(), rank: .leaf)
@@ -69,7 +70,9 @@ package final class Session: @unchecked Sendable {
         channel = try Channel(reads, gate, failedWrites)
         notifier = Notifier(lookups)
         let past = PastTrees(root, known: lookups.past, idleTime: pastIdleTime ?? PastTrees.idleTime)
-        fileSystem = FileSystem(root: root, keepsAccessTimes: keepsAccessTimes, past: past)
+        fileSystem = FileSystem(
+            root: root, keepsAccessTimes: keepsAccessTimes, past: past,
+            trash: TrashFolder(root, notifier))
         self.serving = serving
     }
 
@@ -194,6 +197,7 @@ package final class Session: @unchecked Sendable {
         deferred.wait()
         pastRequests.stop()
         pastReads.stop()
+        trashThread.stop()
         for thread in pastFlushThreads { thread.stop() }
         fileSystem.past.stop()
     }
@@ -253,6 +257,7 @@ package final class Session: @unchecked Sendable {
             spoilt.remove(node)
             return fileSystem.past.releaseIfUnknown(node.slot)
         }
+        if node.isTrash { return fileSystem.trash.drafts.forget(node) }
         fileSystem.root.vault(slot: node.slot)?.vault.release(node.item)
     }
 
@@ -267,7 +272,7 @@ package final class Session: @unchecked Sendable {
     }
 
     func noteAccess(_ node: Node) {
-        if fileSystem.keepsAccessTimes || node.isRoot || fileSystem.isPast(node) { return }
+        if fileSystem.keepsAccessTimes || node.isRoot || node.isTrash || fileSystem.isPast(node) { return }
         guard let vault = fileSystem.root.vault(slot: node.slot)?.vault else { return }
         let isDone = LeavingWaits.perform {
             if !vault.noteAccess(node.item) { LeavingWaits.noteLeft() }

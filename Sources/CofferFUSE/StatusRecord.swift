@@ -17,6 +17,7 @@ enum StatusRecord {
     /// A program may make the kernel believe something wrong of a past file (`SpoiltFiles`). So the kernel asks for each
     /// such file again.
     private static func nameTimeout(for attributes: Attributes, _ node: Node) -> Double {
+        if node.isTrash { return 0 }
         guard node.mayBePast else { return timeout }
         if node.isAboveStates || node.item == Vault.rootNumber { return shortTimeout }
         return attributes.type == .regular ? 0 : timeout
@@ -27,6 +28,7 @@ enum StatusRecord {
     /// A write drops set-user-id and set-group-id without the kernel's knowledge, so the kernel asks for the
     /// attributes of such a file each time.
     static func timeout(for attributes: Attributes, _ node: Node) -> Double {
+        if node.isTrash { return 0 }
         if node.isAboveStates { return node.isHistory ? 0 : shortTimeout }
         return attributes.type == .regular && attributes.mode & (ModeBits.setUser | ModeBits.setGroup) != 0
             ? 0 : timeout

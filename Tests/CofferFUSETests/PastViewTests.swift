@@ -182,7 +182,9 @@ extension LiveMountTests {
         ])
         let past = PastTrees(vaults, known: lookups.past)
         defer { past.stop() }
-        let fileSystem = FileSystem(root: vaults, keepsAccessTimes: true, past: past)
+        let fileSystem = FileSystem(
+            root: vaults, keepsAccessTimes: true, past: past,
+            trash: TrashFolder(vaults, Notifier(LookupTable())))
         #expect(try past.pin(.max, of: 1).root.slot == 0xFFFD)
         #expect(try past.pin(.max, of: 0xFFFE).root.slot == 0xFFFC)
         // The vault in an upper slot is no past one.
@@ -338,7 +340,9 @@ extension LiveMountTests {
         let generations = try (0..<2).map { _ in
             let past = PastTrees(vaults, known: LookupTable().past)
             defer { past.stop() }
-            let fileSystem = FileSystem(root: vaults, keepsAccessTimes: true, past: past)
+            let fileSystem = FileSystem(
+                root: vaults, keepsAccessTimes: true, past: past,
+                trash: TrashFolder(vaults, Notifier(LookupTable())))
             let root = try past.pin(.max, of: 1).root
             let node = Node(slot: root.slot, item: 5)
             let first = fileSystem.generation(of: node, spoilt)
