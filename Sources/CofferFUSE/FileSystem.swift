@@ -5,8 +5,8 @@ internal import Glibc
 
 /// The whole mount as one tree: the vaults' directories below a root.
 ///
-/// Each operation passes a node to its vault; requests that concern only the root, the past
-/// of vaults, or their trash are answered here or by `past` and `trash`.
+/// Each operation passes a node to its vault. Requests about the root alone are answered here; those about the past of
+/// vaults and about the trash, by `past` and `trash`.
 struct FileSystem: Sendable {
     let root: any VaultDirectory
     /// Whether the mount option noatime or nodiratime keeps access times unchanged.

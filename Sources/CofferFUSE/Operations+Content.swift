@@ -40,7 +40,7 @@ extension Operations {
         if isSet(FUSE_SET_ATTR_CTIME) { changes.changed = .at(StatusRecord.nanoseconds(status.st_ctim)) }
         changes.dropPrivileges = session.requestDropsPrivileges
         // The kernel may send times that it has kept (write_inode) beside those of a program.
-        unsafe session.perform(HeldRequest(request), about: node, inOrderOf: node) { [changes] reply in
+        unsafe session.perform(HeldRequest(request), about: node, isOrdered: true) { [changes] reply in
             reply.answer({ () throws(FileSystemError) in
                 if node.isTrash { return try session.fileSystem.trash.setAttributes(of: node, changes) }
                 let attributes = try session.fileSystem.vault(node).setAttributes(of: node.item, changes)

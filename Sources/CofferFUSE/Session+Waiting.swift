@@ -7,19 +7,22 @@ extension Session {
     /// Performs a request; if it would have to wait for a page of an index, leaves it, whole, to a thread that may wait.
     ///
     /// - Parameters:
-    ///   - about: The node that the request is about, if it may be one of the trash.
-    ///   - node: Where requests must not overtake each other, although the kernel sends them without waiting: the node
-    ///     that they are about.
+    ///   - node: The node that the request is about, if it may be one of the trash, or the order matters.
+    ///   - isOrdered: Whether requests about the node must not overtake each other, although the kernel sends them
+    ///     without waiting.
     ///   - body: Answers the request. It ends with `Reply.failure`, before it has changed anything, if a page is
     ///     absent, and runs again then.
     func perform(
-        _ request: HeldRequest, about: Node? = nil, inOrderOf node: Node? = nil,
+        _ request: HeldRequest, about node: Node? = nil, isOrdered: Bool = false,
         _ body: @escaping @Sendable (consuming Reply) -> Void
     ) {
-        if let about, about.isTrash { return performInTrash(request, body) }
+        if let node, node.isTrash { return performInTrash(request, body) }
+        let ordered = isOrdered ? node : nil
         let perform: @Sendable () -> Void = { if let reply = request.reply { body(reply) } }
-        if let node, waiting.isWaiting(for: node) { return waiting.perform(inOrderOf: node, perform) }
-        if !LeavingWaits.perform(perform) { waiting.perform(inOrderOf: node, perform) }
+        if let ordered, waiting.isWaiting(for: ordered) {
+            return waiting.perform(inOrderOf: ordered, perform)
+        }
+        if !LeavingWaits.perform(perform) { waiting.perform(inOrderOf: ordered, perform) }
     }
 
     /// Performs a request that changes names in a vault.

@@ -17,7 +17,7 @@ internal import Glibc
 // answer held requests; any thread calls `forgetRootEntry`, `withoutPast`, `end`, and what locks the profile
 // (`Session+Locking`): libfuse allows that. Work for a held request and for locking uses `lookups`, `listingEnds`,
 // `notifier`, `gate`, `failedWrites`, `retrievedPages`, `notifications`, `spoilt`, `fileSystem.past`,
-// `fileSystem.trash`, and vaults, which have locks of their own. `state` is for use after `run`.
+// `fileSystem.trash` (`drafts`, and else nothing that changes), and vaults, which have locks of their own. `state` is for use after `run`.
 package final class Session: @unchecked Sendable {
     /// From which time on the debug log tells of a request, in nanoseconds.
     private static let longRequest: Int64 = 10_000_000

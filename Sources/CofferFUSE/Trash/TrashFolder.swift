@@ -41,15 +41,15 @@ struct TrashFolder: Sendable {
     let root: any VaultDirectory
     let notifier: Notifier
     let drafts: TrashDrafts
+    /// The name of the folder, and of each vault's trash.
+    let name: [UInt8]
 
     init(_ root: any VaultDirectory, _ notifier: Notifier) {
         self.root = root
         self.notifier = notifier
         drafts = TrashDrafts(owner: root.owner)
+        name = Array(".Trash-\(root.owner.user)".utf8)
     }
-
-    /// The name of the folder, and of each vault's trash.
-    var name: [UInt8] { Array(".Trash-\(root.owner.user)".utf8) }
 
     // MARK: The trash of a vault
 
@@ -218,10 +218,7 @@ struct TrashFolder: Sendable {
         }
         let buffer = AlignedBuffer(count: limit)
         let count = try mounted.vault.contents.read(item, at: 0, count: limit, into: buffer)
-        let kept = buffer.withBytes(0..<count) { bytes in
-            (0..<count).map { bytes.littleEndian(at: $0, as: UInt8.self) }
-        }
-        return TrashInfo.shown(kept, item: item, vault: vault)
+        return TrashInfo.shown(buffer.withBytes(0..<count) { $0.array }, item: item, vault: vault)
     }
 
     /// Tells states of an info file apart, as the kernel keeps the size and the bytes of a file that it knows.
@@ -229,10 +226,8 @@ struct TrashFolder: Sendable {
         guard node.infoItem != nil, let mounted = root.vault(slot: node.slot) else {
             return StatusRecord.generation
         }
-        // FNV-1a
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in mounted.name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return hash ^ UInt64(bitPattern: attributes.modified) ^ UInt64(bitPattern: attributes.size)
+        return mounted.name.utf8.reduce(1) { $0 &* 31 &+ UInt64($1) }
+            ^ UInt64(bitPattern: attributes.modified) ^ UInt64(bitPattern: attributes.size)
     }
 
     // MARK: The kernel

@@ -13,7 +13,7 @@ struct TrashInfo: Equatable {
 
     private static let header = Array("[Trash Info]\n".utf8)
     private static let pathKey = Array("Path=".utf8), dateKey = Array("DeletionDate=".utf8)
-    private static let slash = UInt8(ascii: "/"), percent = UInt8(ascii: "%"), lineEnd = UInt8(ascii: "\n")
+    private static let slash = UInt8(ascii: "/"), lineEnd = UInt8(ascii: "\n")
 
     /// The path in the vault, escaped as in a URI.
     let path: [UInt8]
@@ -26,7 +26,7 @@ struct TrashInfo: Equatable {
     ///   - path: The names on the way to the item.
     ///   - draft: What the program wrote; Coffer takes only the time from it.
     init(path: [[UInt8]], draft: [UInt8]) {
-        self.path = Array(path.map { Self.escaped($0) }.joined(separator: [Self.slash]))
+        self.path = Array(path.map { PercentEncoding.encode($0) }.joined(separator: [Self.slash]))
         date = Self.date(in: draft) ?? PastTime.forms(of: Clock.realTime).first.map { Array($0.utf8) }
     }
 
@@ -37,7 +37,8 @@ struct TrashInfo: Equatable {
     init?(kept text: [UInt8]) {
         guard let path = Self.value(of: Self.pathKey, in: text),
             path.allSatisfy({ (0x21...0x7E).contains($0) }),
-            let names = Self.unescaped(path)?.split(separator: Self.slash, omittingEmptySubsequences: false),
+            let names = PercentEncoding.decode(path)?.split(
+                separator: Self.slash, omittingEmptySubsequences: false),
             names.allSatisfy({ !$0.isEmpty && $0 != [46] && $0 != [46, 46] && !$0.contains(0) })
         else { return nil }
         self.path = path
@@ -62,7 +63,7 @@ struct TrashInfo: Equatable {
     static func shownByteCount(kept: Int64?, item: Int64, vault: [UInt8]) -> Int {
         let fallback = Self.fallback(for: item, vault).count
         guard let kept else { return fallback }
-        return max(fallback, Int(kept) + escaped(vault).count + 1)
+        return max(fallback, Int(kept) + PercentEncoding.encode(vault).count + 1)
     }
 
     /// What programs see of an info file that a vault keeps: a path that begins with the name of the vault.
@@ -70,7 +71,7 @@ struct TrashInfo: Equatable {
         let count = shownByteCount(kept: Int64(kept.count), item: item, vault: vault)
         var shown = fallback(for: item, vault)
         if let info = TrashInfo(kept: kept) {
-            let whole = text(escaped(vault) + [slash] + info.path, info.date)
+            let whole = text(PercentEncoding.encode(vault) + [slash] + info.path, info.date)
             if whole.count <= count { shown = whole }
         }
         return shown + Array(repeating: lineEnd, count: count - shown.count)
@@ -78,7 +79,7 @@ struct TrashInfo: Equatable {
 
     /// What is shown of an info file without a usable path.
     static func fallback(for item: Int64, _ vault: [UInt8]) -> [UInt8] {
-        text(escaped(vault) + Array("/trash-\(item)".utf8), nil)
+        text(PercentEncoding.encode(vault) + Array("/trash-\(item)".utf8), nil)
     }
 
     // MARK: Parts of a text
@@ -93,39 +94,5 @@ struct TrashInfo: Equatable {
         let form = Array("0000-00-00T00:00:00".utf8)
         let isDigit = { (byte: UInt8) in (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
         return zip(date, form).allSatisfy { isDigit($1) ? isDigit($0) : $0 == $1 } ? date : nil
-    }
-
-    /// Escapes all but what never needs it in a URI (RFC 3986, unreserved characters).
-    static func escaped(_ name: [UInt8]) -> [UInt8] {
-        name.flatMap { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                [byte]
-            default:
-                [percent] + Array(((byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)).utf8)
-            }
-        }
-    }
-
-    /// Resolves escapes; nil if there is a false one.
-    private static func unescaped(_ text: [UInt8]) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var rest = text[...]
-        while let byte = rest.popFirst() {
-            guard byte == percent else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2).map { Character(UnicodeScalar($0)) }
-            guard digits.count == 2, digits.allSatisfy(\.isHexDigit),
-                let value = UInt8(String(digits), radix: 16)
-            else { return nil }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return bytes
     }
 }

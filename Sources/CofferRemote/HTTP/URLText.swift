@@ -1,3 +1,5 @@
+internal import CofferSystem
+
 /// Parts of the URLs of servers, as users write them.
 enum URLText {
     /// Whether a text is a host, with or without a port: a name, an IPv4 address, or an IPv6 address in brackets.

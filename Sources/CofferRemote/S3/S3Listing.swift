@@ -1,3 +1,4 @@
+internal import CofferSystem
 internal import CofferHTTP
 
 /// Listings of a bucket (ListObjectsV2).

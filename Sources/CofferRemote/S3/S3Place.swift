@@ -1,3 +1,5 @@
+internal import CofferSystem
+
 /// A bucket of an S3 server, or a part of one.
 package struct S3Place: Hashable, Sendable {
     /// How a request names the bucket.

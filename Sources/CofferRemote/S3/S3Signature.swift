@@ -1,3 +1,4 @@
+internal import CofferSystem
 internal import CofferCrypto
 internal import CofferHTTP
 

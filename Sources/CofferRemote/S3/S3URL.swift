@@ -1,3 +1,5 @@
+internal import CofferSystem
+
 /// The URL of a bucket, or of a part of one: "s3://BUCKET/PREFIX", or "s3:https://HOST:PORT/BUCKET/PREFIX".
 ///
 /// The first form leaves the server to the environment, as Amazon's tools do; restic has the second one.

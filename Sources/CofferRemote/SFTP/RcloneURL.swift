@@ -1,3 +1,5 @@
+internal import CofferSystem
+
 /// The URL of a place that rclone reaches: "rclone:REMOTE:PATH", as rclone itself writes it.
 package struct RcloneURL: Hashable, Sendable {
     /// The name of a remote of rclone's configuration.

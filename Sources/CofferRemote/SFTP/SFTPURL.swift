@@ -1,3 +1,5 @@
+internal import CofferSystem
+
 /// The URL of a directory of an SFTP server: "sftp://USER@HOST:PORT/PATH", or "sftp:HOST:PATH".
 ///
 /// HOST may be an alias of ~/.ssh/config. A path that does not begin with "/", or that begins with "/~/" in the

@@ -1,3 +1,4 @@
+internal import CofferSystem
 internal import CofferHTTP
 
 /// What a collection has, as PROPFIND shows it.

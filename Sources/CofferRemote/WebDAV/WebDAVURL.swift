@@ -1,3 +1,5 @@
+internal import CofferSystem
+
 /// The URL of a collection of a WebDAV server: "webdav://USER@HOST:PORT/PATH" over http, "webdavs:" over https.
 package struct WebDAVURL: Hashable, Sendable {
     let isSecure: Bool

@@ -40,7 +40,7 @@ extension CheckWalk {
         }
     }
 
-    /// Says of which file, and until when, a damaged version is.
+    /// Says of which file, and of which time, each damaged version is.
     private mutating func name(_ damaged: [(version: VersionRow, found: Range<Int>)]) {
         for (moment, versions) in Dictionary(grouping: damaged, by: \.version.until) {
             let view = try? vault.history.view(ofMoment: moment)

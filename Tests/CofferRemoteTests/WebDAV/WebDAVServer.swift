@@ -1,3 +1,4 @@
+import CofferSystem
 @testable import CofferRemote
 import Foundation
 import LocalServers
