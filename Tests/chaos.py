@@ -18,10 +18,16 @@ come to rest, and these are compared:
     took no more than --memory MiB.
 
 --big adds files of 50 to 300 MiB; --rough changes roles and members while these write; --only restricts the events;
---ops restricts the calls; --plain has files of a few extents only; --history keeps all past states; --blind writes on
-where others have added to a file that is open; --no-archive keeps no commits in DIR/archive; a problem that
-matches --expect is counted, and does not end the run. Without --replicate and --tmpfs a seed chooses. Exit 0: all held. 1: something did not, and
-DIR stays, with a log for each member (ops.jsonl) and the differences. Needs root (namespaces), FUSE, Python 3.11.
+--ops restricts the calls; --plain has files of a few extents only; --blind writes on where others have added to a file
+that is open; --no-archive keeps no commits in DIR/archive; a problem that matches --expect is counted, and does not end
+the run. Without --replicate and --tmpfs a seed chooses.
+
+--history keeps all past states. Each rest becomes a snapshot at each member, which has to read back byte for byte from
+then on, at rest and while all work. Now and then, a member restores one, and all mounts have to show just that; or
+takes back what another one did, and what the others wrote has to stay.
+
+Exit 0: all held. 1: something did not, and DIR stays, with a log for each member (ops.jsonl) and the differences. Needs
+root (namespaces), FUSE, Python 3.11.
 """
 
 import argparse
@@ -304,9 +310,10 @@ class Agent:
         return {"ops": dict(self.counts), "errors": {f"{k[0]} {errno.errorcode.get(k[1], k[1])}": v for k, v in self.errors.items()},
                 "oldest": max([now - c[1] for c in self.current.values()], default=0), "current": list(self.current.values())}
 
-    def inode(self, rel):
+    @staticmethod
+    def inode(top, rel):
         try:
-            return os.lstat(os.path.join(self.root, rel)).st_ino
+            return os.lstat(os.path.join(top, rel)).st_ino
         except OSError as e:
             return "error " + errno.errorcode.get(e.errno, "?")
 
@@ -320,13 +327,14 @@ class Agent:
             time.sleep(0.1)
         return s
 
-    def walk(self, to, contents):
-        out = {}
-        for base, dirs, files in os.walk(self.root, followlinks=False):
+    def walk(self, to, contents, past=None):
+        """Writes down what the vault is, or was at the snapshot `past`."""
+        out, top = {}, f"{self.root}/.coffer/history/{past}" if past else self.root
+        for base, dirs, files in os.walk(top, followlinks=False):
             dirs.sort()
-            for name in [""] * (base == self.root) + dirs + files:
+            for name in [""] * (base == top) + dirs + files:
                 path = os.path.join(base, name) if name else base
-                rel = os.path.relpath(path, self.root)
+                rel = os.path.relpath(path, top)
                 try:
                     s = self.stat_named(path)
                 except OSError as e:
@@ -354,7 +362,8 @@ class Agent:
                                 r["lines"] = data.decode("latin-1").split("\n")
                             elif contents == 2:
                                 r["vids"] = vids_of(data)
-                            r["state"] = os.getxattr(path, "user.coffer.state").decode()
+                            if not past:
+                                r["state"] = os.getxattr(path, "user.coffer.state").decode()
                     else:
                         r["dirtime"] = s.st_mtime_ns
                 except OSError as e:
@@ -364,8 +373,8 @@ class Agent:
         # has several names is looked at once more, all at one moment.
         links = [p for p, r in out.items() if r.get("nlink", 1) > 1]
         for _ in range(5):
-            groups, seen = {}, [self.inode(p) for p in links]
-            if seen == [self.inode(p) for p in links]:
+            groups, seen = {}, [self.inode(top, p) for p in links]
+            if seen == [self.inode(top, p) for p in links]:
                 break
         for p, inode in zip(links, seen):
             groups.setdefault(inode, []).append(p)
@@ -1198,6 +1207,8 @@ class Member:
         self.mounted = self.offline = self.readonly = False
         self.role, self.pid, self.hwm = "writer", None, 0
         self.synced, self.excused = time.monotonic(), []
+        # What this member's mount showed when the snapshots of its history were made.
+        self.snapshots = {}
         o = {"coffer": story.coffer, "work": story.work, "name": self.name, "number": number, "big": story.a.big,
              "copy": story.copies[self.name], "pause": 0.12, "epoch": 0, "plain": story.a.plain, "blind": story.a.blind, "ops": story.a.ops.split(",") if story.a.ops else None}
         self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--agent", json.dumps(o)],
@@ -1247,6 +1258,8 @@ class Story:
         self.ops, self.offsets, self.told, self.expected, self.lost_before = [], {}, set(), [], set()
         # Members whose role or membership was to change, which failed, and since when that may take place.
         self.kept = {}
+        # Who wrote each content; the lines that a restore or an undo took out of the vault.
+        self.makers, self.lines_taken = collections.defaultdict(set), set()
         self.replicator = None
 
     def say(self, text):
@@ -1336,6 +1349,7 @@ class Story:
     def keep_history(self, m):
         if self.a.history:
             m.run("vault", "set", VAULT, "--history", "forever")
+            m.snapshots = {}
 
     def join(self, m, role="writer"):
         for _ in range(3):
@@ -1446,6 +1460,10 @@ class Story:
             self.notes["check: something had not arrived yet"] += 1
         elif r["rc"]:
             self.problem(f"{m.name}: check: {r['rc']} {r['out'].strip()[-600:]} {r['err'].strip()[-300:]}")
+
+    def event_past(self, m):
+        if m.mounted and m.snapshots:
+            self.look_back(m, self.rng.choice(list(m.snapshots)), resting=False)
 
     def event_status(self, m):
         m.status()
@@ -1580,7 +1598,8 @@ class Story:
         r.cut |= cut
 
     def chaos(self, seconds):
-        events = {k: v for k, v in self.events.items() if not self.a.only or k in self.a.only.split(",")}
+        events = self.events | ({"past": 4} if self.a.history else {})
+        events = {k: v for k, v in events.items() if not self.a.only or k in self.a.only.split(",")}
         for m in self.members:
             if m.mounted:
                 m.ask("resume")
@@ -1684,6 +1703,133 @@ class Story:
         self.last_walks = walks
         return not differences, differences
 
+    # -- the past
+
+    @staticmethod
+    def changes(before, after):
+        """What differs between two walks of the same files: (path, keys, before, after); times by more than a second."""
+        for path in sorted(before.keys() | after.keys()):
+            x, y = before.get(path, {}), after.get(path, {})
+            keys = [k for k in ("type", "mode", "size", "hash", "target", "x", "group", "error")
+                    if x.get(k) != y.get(k)] + ["mtime"] * (abs(x.get("mtime", 0) - y.get("mtime", 0)) > 10 ** 9)
+            if keys:
+                yield path, keys, x, y
+
+    def look_back(self, m, name, resting=True):
+        """Compares what a snapshot shows now with what the mount showed when it was made."""
+        to = f"{m.folder}/past.json"
+        m.ask("walk", to=to, contents=1, past=name)
+        with open(to) as f:
+            walk = json.load(f)
+        self.notes["snapshots read back"] += 1
+        # Before all have come to rest, what is only at the remote may be out of reach.
+        unread = {p for p, r in walk.items() if not resting and (r.get("error") or str(r["type"]).startswith("error"))}
+        self.notes["past files that could not be read while all worked"] += len(unread)
+        for path, keys, x, y in list(self.changes(m.snapshots[name], walk))[:10]:
+            if path not in unread:
+                self.problem(f"{m.name}: the snapshot {name} has changed: {path!r} {keys}: {str(x)[:300]} → {str(y)[:300]}")
+
+    def compare_past(self, m):
+        """Compares what coffer diff says of two snapshots with what the mount showed when they were made."""
+        one, other = self.rng.sample(list(m.snapshots), 2)
+        report = json.loads(m.run("diff", VAULT, "--from", one, "--to", other, "--json")["out"])
+        found = {d["path"] or ".": d["kind"] for d in report["differences"]}
+        expected, (before, after) = {}, (m.snapshots[one], m.snapshots[other])
+        for path in before.keys() | after.keys():
+            x, y = before.get(path), after.get(path)
+            # JSON has no bytes that are not UTF-8.
+            name = re.sub("[\udc80-\udcff]", "\ufffd", path)
+            moved = abs((x or {}).get("mtime", 0) - (y or {}).get("mtime", 0))
+            if x is None or y is None:
+                kind = "added" if x is None else "removed"
+            elif any(x.get(k) != y.get(k) for k in ("type", "size", "target")) or moved >= 10 ** 9:
+                kind = "changed"
+            elif any(x.get(k) != y.get(k) for k in ("mode", "x")):
+                kind = "attributes"
+            elif moved:
+                # Of a file that was punched the kernel has another time than the vault, by some milliseconds.
+                found.pop(name, None)
+                continue
+            else:
+                continue
+            expected[name] = kind
+        for path in sorted(found.keys() | expected.keys()):
+            if found.get(path) != expected.get(path):
+                self.problem(f"{m.name}: diff from {one} to {other}: {path!r} is {found.get(path)}, not {expected.get(path)}: "
+                             f"{str(before.get(path))[:300]} → {str(after.get(path))[:300]}")
+
+    def change_past(self, number):
+        """Makes this rest a snapshot, looks at older ones, and sometimes goes back."""
+        for m in self.members:
+            if m.snapshots:
+                self.look_back(m, self.rng.choice(list(m.snapshots)))
+            if len(m.snapshots) > 1:
+                self.compare_past(m)
+        name = f"rest-{number}"
+        for m in self.members:
+            m.run("snapshot", VAULT, name)
+            m.snapshots[name] = self.last_walks[m.name]
+        m = self.rng.choice(self.members)
+        if m.role == "reader" or number == 1:
+            return
+        since = self.rng.choice(list(m.snapshots)[:-1] or [name])
+        kind = self.rng.random()
+        if kind < 0.35:
+            self.restore(m, since)
+        elif kind < 0.7:
+            self.undo(m, self.rng.choice([x for x in self.members if x is not m]), since)
+
+    def restore(self, m, name):
+        before, t = self.last_walks["m0"], time.monotonic()
+        r = m.run("restore", VAULT, "--at", name, "--exact")
+        self.say(f"{m.name} restores {name}: {r['out'].strip()}")
+        after = self.settled(before, m, t)
+        for path, keys, x, y in list(self.changes(m.snapshots[name], after))[:10]:
+            self.problem(f"{m.name}: restored {name}, but {path!r} has another {keys}: {str(x)[:300]} → {str(y)[:300]}")
+
+    def undo(self, m, other, since):
+        before, t = self.last_walks["m0"], time.monotonic()
+        r = m.run("undo", VAULT, "--by", f"{other.name}'s dev{other.number}", "--since", since, "--json")
+        report = json.loads(r["out"])
+        self.say(f"{m.name} takes back what {other.name} did since {since}: {len(report['steps'])} steps, "
+                 f"{len(report['conflicts'])} conflicts")
+        self.notes["steps of undos"] += len(report["steps"])
+        after = self.settled(before, m, t)
+        left = {r.get("hash") for r in after.values()}
+        for path, r in before.items():
+            makers = self.makers.get(r.get("hash"), set())
+            if makers and other.number not in makers and r["hash"] not in left:
+                self.problem(f"{m.name}: took back what {other.name} did since {since}, and with it what "
+                             f"{sorted(makers)} wrote: {path!r} {str(r)[:300]}")
+        writers = {o["line"]: o["m"] for o in self.ops if "line" in o}
+        for line in self.lines_of(before) - self.lines_of(after):
+            if writers.get(line) not in (None, other.number):
+                self.problem(f"{m.name}: took back what {other.name} did since {since}, and with it the line {line} of "
+                             f"m{writers[line]}")
+
+    @staticmethod
+    def lines_of(walk):
+        return {line.split(" ")[1] for r in walk.values() for line in r.get("lines", ()) if line.count(" ") == 2}
+
+    def settled(self, before, m, since):
+        """Waits until all show what a restore or an undo has made, and notes what it took away as removed."""
+        self.rest()
+        same, differences = self.compare(contents=2)
+        for d in differences[:30]:
+            self.problem("differs after a step back: " + d)
+        after = self.last_walks["m0"]
+        left = {r.get("hash") for r in after.values()}
+        self.ops.append({"k": "back", "m": m.number, "t0": since, "t1": time.monotonic(), "path": "",
+                         "rem": [r["hash"] for r in before.values() if "hash" in r and r["hash"] not in left]})
+        self.lines_taken |= self.lines_of(before)
+        self.lines_taken -= self.lines_of(after)
+        # What came back counts as written by whoever brought it back, too.
+        shown = {r.get("hash") for r in before.values()}
+        for r in after.values():
+            if "hash" in r and r["hash"] not in shown:
+                self.makers[r["hash"]].add(m.number)
+        return after
+
     def read_ops(self):
         for m in self.members:
             with open(f"{m.folder}/ops.jsonl") as f:
@@ -1693,7 +1839,10 @@ class Story:
                     if not line.endswith("\n"):
                         break
                     self.offsets[m.name] = f.tell()
-                    self.ops.append(json.loads(line))
+                    o = json.loads(line)
+                    self.ops.append(o)
+                    if "made" in o:
+                        self.makers[o["made"]].add(o["m"])
 
     def ambiguous(self):
         """Which calls may have had no effect that lasts: those that failed half-way, were not stored before a kill, or were
@@ -1751,6 +1900,7 @@ class Story:
                         for path, r in json.load(f).items():
                             final[r["hash"]].append(path)
                             lines.update(x.split(" ")[1] for x in r.get("lines", ()) if x.count(" ") == 2)
+        lines |= self.lines_taken
         ambiguous = self.ambiguous()
         children, removed, removed_sizes, made = collections.defaultdict(list), {}, collections.defaultdict(list), {}
         readers, holders = collections.defaultdict(list), collections.defaultdict(list)
@@ -1930,12 +2080,10 @@ class Story:
             m.mount()
         after = self.walks(contents=1)
         for m in self.members:
-            for path in sorted(before[m.name].keys() | after[m.name].keys()):
-                x, y = before[m.name].get(path), after[m.name].get(path)
-                if x is None or y is None or any(
-                        x.get(k) != y.get(k) for k in ("type", "mode", "size", "hash", "target", "x", "group")) or abs(
-                        x.get("mtime", 0) - y.get("mtime", 0)) > 10 ** 9:
-                    self.problem(f"{m.name}: another after mounting again: {path!r}: {str(x)[:300]} → {str(y)[:300]}")
+            for path, _, x, y in self.changes(before[m.name], after[m.name]):
+                self.problem(f"{m.name}: another after mounting again: {path!r}: {str(x)[:300]} → {str(y)[:300]}")
+            for name in m.snapshots:
+                self.look_back(m, name)
         for m in self.members:
             r = m.ask("unmount")
             if r["rc"]:
@@ -1985,6 +2133,8 @@ class Story:
                 s = self.rest()
                 self.say(f"round {number}: rest after {s:.1f} s")
                 self.verify()
+                if self.a.history and not self.problems:
+                    self.change_past(number)
             if not self.problems:
                 self.finish()
         except Failure as e:

@@ -111,7 +111,8 @@ struct UndoCommand: ParsableCommand {
     }
 
     private static func reason(_ conflict: UndoneReport.Conflict) -> String {
-        let others = conflict.by.map { Output.visible($0.text) }.joined(separator: ", ")
+        let names = conflict.by.map { Output.visible($0.text) }.joined(separator: ", ")
+        let others = names.isEmpty ? "somebody else" : names
         return switch conflict.reason {
         case "changedByOthers": "stays as it is, as \(others) changed it, too"
         case "partlyUndone": "only what came after the change by \(others) is taken back"

@@ -14,6 +14,8 @@ struct UndoPair {
     let begin: Int64
     let before: [String: String]
     var devices: [ReplicaDevice] { [alice, bob] }
+    /// Alice's device, as the facts know it.
+    static let her = History.Author.device(LogID(low: 1, high: 7))
     /// Bob's device, as Alice's history knows it.
     let him = History.Author.device(LogID(low: 2, high: 7))
 
@@ -54,7 +56,8 @@ struct UndoPair {
             let view = try #require(try alice.vault.history.view(at: begin))
             defer { view.close() }
             return try alice.vault.undo.run(
-                by: authors, since: view, isRehearsal: isRehearsal, step: step)
+                by: authors, here: [.thisDevice, UndoPair.her], since: view, isRehearsal: isRehearsal,
+                step: step)
         }
     }
 
@@ -85,6 +88,12 @@ extension UndoPair {
             tree[path] = parts.joined(separator: " ")
         }
         return tree
+    }
+
+    /// Hashes of the contents of all files of a tree.
+    static func contents(_ tree: [String: String]) -> Set<String> {
+        let files = tree.filter { !$0.key.hasSuffix("/") }
+        return Set(files.compactMap { $0.value.split(separator: " ").dropFirst(3).first.map(String.init) })
     }
 
     static func prepare(_ device: ReplicaDevice) throws {

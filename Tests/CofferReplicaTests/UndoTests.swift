@@ -266,17 +266,17 @@ import Testing
         var (hers, his) = (Set<String>(), Set<String>())
         for stage in 0..<6 {
             let isHis = (seed + stage) % 2 == 0
-            let before = Self.contents(try await pair.settled())
+            let before = UndoPair.contents(try await pair.settled())
             try await pair.stage(isHis ? pair.bob : pair.alice) { device in
                 var program = RandomProgram(seed: UInt64(400 + 10 * seed + stage), on: device)
                 for _ in 0..<12 { try program.act() }
             }
-            let new = Self.contents(try await pair.settled()).subtracting(before)
+            let new = UndoPair.contents(try await pair.settled()).subtracting(before)
             if isHis { his.formUnion(new) } else { hers.formUnion(new) }
         }
-        let before = Self.contents(try await pair.settled())
+        let before = UndoPair.contents(try await pair.settled())
         let undone = try await pair.undo(by: [pair.him])
-        let after = Self.contents(try await pair.settled())
+        let after = UndoPair.contents(try await pair.settled())
         #expect(
             hers.subtracting(his).intersection(before).subtracting(after) == [], "\(undone.conflictPaths)")
         // What is left stays the same when it is done again.
@@ -285,16 +285,6 @@ import Testing
             again.steps == [],
             "\(again.stepPaths), \(undone.stepPaths); \(undone.conflicts.map { "\(String(decoding: $0.path, as: UTF8.self)) \($0.reason)" })"
         )
-        #expect(Self.contents(try await pair.settled()) == after)
-    }
-
-    /// Hashes of the contents of all files.
-    private static func contents(_ tree: [String: String]) -> Set<String> {
-        Set(
-            tree.filter { !$0.key.hasSuffix("/") }.compactMap {
-                $0.value.split(separator: " ").dropFirst(3).first
-            }
-        )
-        .reduce(into: Set()) { $0.insert(String($1)) }
+        #expect(UndoPair.contents(try await pair.settled()) == after)
     }
 }

@@ -268,6 +268,40 @@ import Testing
         try story.check()
     }
 
+    @Test(arguments: [false, true])
+    func aRestoreOfAllGivesTheRootItsAttributes(isExact: Bool) throws {
+        let story = try Story(seed: 9)
+        let vault = story.vault
+        func change(_ mode: UInt32, modified: Int64, _ attributes: [(name: String, value: [UInt8])]) throws {
+            var changes = AttributeChanges()
+            (changes.mode, changes.modified) = (mode, .at(modified))
+            _ = try vault.setAttributes(of: Vault.rootNumber, changes)
+            for (name, value) in attributes {
+                try vault.setExtendedAttribute(Array(name.utf8), of: Vault.rootNumber, to: value, .any)
+            }
+        }
+        try change(0o750, modified: 1_000, [("user.kept", [1]), ("user.gone", [2])])
+        let before = try vault.attributes(of: Vault.rootNumber)
+        try vault.history.keepPresent()
+        let time = Clock.realTime
+        usleep(20)
+        try change(0o700, modified: 2_000, [("user.kept", [3]), ("user.new", [4])])
+        try vault.removeExtendedAttribute(Array("user.gone".utf8), of: Vault.rootNumber)
+        try vault.history.keepPresent()
+        let view = try #require(try vault.history.view(at: time))
+        defer { view.close() }
+        _ = try vault.history.restore([], from: view, isExact: isExact)
+        let after = try vault.attributes(of: Vault.rootNumber)
+        #expect(after.hasSameRights(as: before) && after.modified == before.modified)
+        #expect(
+            try vault.extendedAttributeNames(of: Vault.rootNumber).map { String(decoding: $0, as: UTF8.self) }
+                .sorted()
+                == ["user.gone", "user.kept"])
+        #expect(try vault.extendedAttribute(Array("user.kept".utf8), of: Vault.rootNumber) == [1])
+        #expect(try vault.extendedAttribute(Array("user.gone".utf8), of: Vault.rootNumber) == [2])
+        try story.check()
+    }
+
     @Test func anInterruptedRestoreLeavesNoDraft() throws {
         let story = try Story(seed: 7)
         let vault = story.vault

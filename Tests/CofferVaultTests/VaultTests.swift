@@ -118,7 +118,11 @@ import CofferVault
         #expect(try again.content(of: file) == Pattern.make(3_000_000))
         #expect(try again.readLink(try again.number(of: "link")) == Array("directory/file".utf8))
         #expect(try again.extendedAttribute(Array("user.note".utf8), of: file) == [1, 2])
-        #expect(again.path(of: file) == "directory/file")
+        #expect(again.path(of: file) == "directory/file" && again.path(of: directory) == "directory")
+        #expect(again.path(of: Vault.rootNumber) == "/")
+        _ = try again.unlink(Array("file".utf8), in: directory)
+        try again.commitWhole()
+        #expect(again.path(of: file) == "item \(file)")
         #expect(try again.damage() == [])
     }
 

@@ -47,6 +47,20 @@ extension IndexReader {
         return paths
     }
 
+    /// The path from directory `root` to an item, by one of its names.
+    ///
+    /// Incomplete if a name is missing, empty if the item has none. Reads all names once to find a file.
+    package func path(of item: Int64, below root: Int64) throws(FileSystemError) -> String {
+        guard item != root, let row = try self.item(item), row.links > 0 else { return "" }
+        // Directories have a parent.
+        if row.parent != 0 {
+            return String(decoding: try path(ofDirectory: item, below: root).dropLast(), as: UTF8.self)
+        }
+        let names = try database.prepare("SELECT \(EntryRow.columns) FROM \(entries) WHERE item = ?")
+        guard let entry = try names.first({ $0.bind(1, item) }, { EntryRow($0) }) else { return "" }
+        return String(decoding: try path(ofDirectory: entry.parent, below: root) + entry.name, as: UTF8.self)
+    }
+
     /// The path from directory `root` to another one, with a slash after each name.
     package func path(ofDirectory number: Int64, below root: Int64) throws(FileSystemError) -> [UInt8] {
         let names = try database.prepare("SELECT name FROM entries WHERE parent = ? AND item = ?")

@@ -169,19 +169,6 @@ package final class IndexReader {
         return ranges
     }
 
-    /// The path from directory `root` to an item, by one of its names; incomplete if a name is missing.
-    package func path(of item: Int64, below root: Int64) throws(FileSystemError) -> String {
-        let names = try database.prepare("SELECT \(EntryRow.columns) FROM \(entries) WHERE item = ?")
-        var components: [String] = []
-        var item = item
-        while item != root, components.count < 4096 {
-            guard let entry = try names.first({ $0.bind(1, item) }, { EntryRow($0) }) else { break }
-            components.append(String(decoding: entry.name, as: UTF8.self))
-            item = entry.parent
-        }
-        return components.reversed().joined(separator: "/")
-    }
-
     /// Fixes the commit that the reader sees; otherwise the first query does.
     package func begin() throws(FileSystemError) {
         _ = try database.prepare("SELECT commits FROM state").first({ _ in }, { $0.integer(0) })

@@ -65,9 +65,9 @@ extension VaultFacts {
         try look { facts in facts.stateHash() } ?? StateHash.zero
     }
 
-    /// The items among some that are shown by rule, as other versions of files.
-    func copies(among items: [Int64]) throws(FileSystemError) -> Set<Int64> {
-        var copies: Set<Int64> = []
+    /// What the facts say of where items with a name come from, by their numbers; nothing if there are no facts.
+    func origins(of items: [Int64]) throws(FileSystemError) -> [Int64: ItemOrigin] {
+        var origins: [Int64: ItemOrigin] = [:]
         for start in stride(from: 0, to: items.count, by: Self.pageCount) {
             let page = items[start..<min(start + Self.pageCount, items.count)]
             try vault.exchanging.withLock { _ throws(FileSystemError) in
@@ -77,13 +77,12 @@ extension VaultFacts {
                     let facts = try state.openFacts()
                     for item in page {
                         guard let row = try state.tree.row(item), row.links > 0 else { continue }
-                        for entry in try facts.entries(of: row.id)
-                        where try facts.entry(entry)?.copied != nil { copies.insert(item) }
+                        origins[item] = try ItemOrigin(of: row, facts)
                     }
                 }
             }
         }
-        return copies
+        return origins
     }
 
     /// Drops the facts in memory.
@@ -111,5 +110,33 @@ extension ItemTree {
                 try index.removeKept(change.key)
             }
         }
+    }
+}
+
+/// Where an item comes from, by the facts.
+struct ItemOrigin {
+    /// Whether it is shown by rule, as another version of a file.
+    let isCopy: Bool
+    /// Whether its content was written for another item, as that of a copy that somebody has changed since.
+    let wasCopy: Bool
+    /// The logs of the devices that made it; several for directories that are shown as one.
+    let creators: Set<LogID>
+    /// The log of the device that wrote its content; nil if the content is in no commit.
+    let writer: LogID?
+
+    fileprivate init(of row: ItemRow, _ facts: IndexFactStore) throws(FileSystemError) {
+        var isCopy = false
+        for entry in try facts.entries(of: row.id) where try facts.entry(entry)?.copied != nil {
+            isCopy = true
+        }
+        self.isCopy = isCopy
+        wasCopy = !isCopy && row.origin != row.id
+        var creators: Set<LogID> = []
+        for item in [row.id] + (try facts.united(with: row.id)) {
+            if let stamp = try facts.item(item)?.kindStamp { creators.insert(stamp.dot.log) }
+        }
+        self.creators = creators
+        let contents = row.unsent.contains(.content) ? [] : try facts.values(.content(row.id)).contents
+        writer = contents.last?.stamp.dot.log
     }
 }

@@ -45,7 +45,10 @@ struct HistoryRestore {
         }
         _ = try view.item(atPath: path)
         var parent = Vault.rootNumber
-        if names.isEmpty { return try restoreNames(of: past, in: parent) }
+        if names.isEmpty {
+            try restoreNames(of: past, in: parent)
+            return try show(past, parent, [], in: parent)
+        }
         var made: [(past: Attributes, number: Int64, name: [UInt8], parent: Int64)] = []
         for (place, name) in names.enumerated() {
             past = try view.lookup(name, in: past.number)
@@ -115,7 +118,7 @@ struct HistoryRestore {
         try show(past, directory, name, in: parent)
     }
 
-    /// Gives a directory its past attributes, and shows them to programs.
+    /// Gives a directory its past attributes, and shows them to programs; the root has an empty name in itself.
     private func show(
         _ past: Attributes, _ directory: Int64, _ name: [UInt8], in parent: Int64
     ) throws(FileSystemError) {

@@ -11,6 +11,8 @@ final class UndoReader {
     let vault: Vault
     private let since: HistoryView
     private let authors: Set<History.Author>
+    /// Those devices, and this one: for these, the history alone says what they did.
+    let recorded: Set<History.Author>
     /// Called often; returns whether the caller still waits.
     let step: () -> Bool
     /// The states that are kept from `since` on, ascending.
@@ -33,14 +35,15 @@ final class UndoReader {
     }
 
     init(
-        _ vault: Vault, since: HistoryView, by authors: Set<History.Author>, _ copies: PastCopies,
-        step: @escaping () -> Bool
+        _ vault: Vault, since: HistoryView, by authors: Set<History.Author>, here own: Set<History.Author>,
+        _ copies: PastCopies, step: @escaping () -> Bool
     ) {
         self.vault = vault
         self.copies = copies
         self.since = since
         plan = UndoPlan(views: UndoViews(vault, since: since))
         self.authors = authors
+        recorded = authors.union(own)
         self.step = step
     }
 
@@ -60,13 +63,14 @@ final class UndoReader {
         try store()
         try group(try changesByNumber(), noted)
         for (id, known) in changes { try add(id, known) }
-        let copies = try vault.facts.copies(among: plan.items.values.compactMap { $0.present?.row.number })
+        let origins = try vault.facts.origins(of: plan.items.values.compactMap { $0.present?.row.number })
         // What lost a conflict is somebody else's work, and comes and goes by rule.
         for (id, item) in plan.items {
-            if let number = item.present?.row.number, copies.contains(number) { plan.items[id] = nil }
+            if let number = item.present?.row.number, origins[number]?.isCopy == true { plan.items[id] = nil }
         }
         try findPastPlaces()
         try compare()
+        keepWorkOfOthers(origins)
         try passOverRestored()
     }
 
