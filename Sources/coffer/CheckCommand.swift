@@ -9,11 +9,24 @@ struct CheckCommand: ParsableCommand {
             commits of all devices, unless changes wait to be sent. Content that is only at the remote is not fetched; \
             check finds out whether it is there.
 
-            Exit codes: 1 if anything is damaged; 74 if nothing is, but not everything could be checked.
+            With --remote, check also compares what the remote lists with what this device knows to be needed there: \
+            members and their keys, commits, checkpoints, and packs, which have the contents. So it tells whether a \
+            new device could get everything that was sent. With --read-all it also fetches all of this, compares it \
+            with what its authors signed, and keeps nothing of it. Check repairs nothing at the remote, and says what \
+            does. Without a mount, or if something seems to be missing or is new, it applies what is new there, as \
+            coffer sync does; contents of files that others changed, too, may be sent.
+
+            Exit codes: 1 if anything is missing or damaged; 74 if nothing is, but not everything could be checked.
             """
     )
 
     @OptionGroup var profile: ProfileOptions
+
+    @Flag(help: "Also check what the remote has.")
+    var remote = false
+
+    @Flag(help: "Like --remote; also fetch everything from there, and verify it.")
+    var readAll = false
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -22,7 +35,9 @@ struct CheckCommand: ParsableCommand {
     var vault: String?
 
     func run() throws {
-        let report = try Requests.perform(CheckRequest(vault: vault), profile, label: "Checking")
+        let depth: CheckRequest.RemoteDepth? = readAll ? .read : remote ? .listed : nil
+        let report = try Requests.perform(
+            CheckRequest(vault: vault, remote: depth), profile, label: "Checking")
         if json { try Output.json(report) } else { print(report) }
         if !report.isClean { throw ExitCode(1) }
         if !report.isComplete { throw ExitCode(74) }
@@ -39,9 +54,6 @@ struct CheckCommand: ParsableCommand {
             for text in check.unchecked {
                 Output.line("\(Output.visible(check.vault)): \(Output.visible(text))")
             }
-            func count(_ number: Int, _ noun: String) -> String {
-                "\(number) \(noun)\(number == 1 ? "" : "s")"
-            }
             var verdict = check.damage.isEmpty ? "clean" : "\(check.damage.count) damaged"
             if !check.unchecked.isEmpty {
                 verdict += ", as far as it could be checked"
@@ -50,8 +62,42 @@ struct CheckCommand: ParsableCommand {
                 verdict += "; not compared with commits, because changes wait to be sent"
             }
             Output.line(
-                "\(Output.visible(check.vault)): \(count(check.items, "item")), \(count(check.blocks, "block")), \(Output.bytes(Int64(check.bytes))): \(verdict)"
+                "\(Output.visible(check.vault)): \(Self.count(check.items, "item")), \(Self.count(check.blocks, "block")), \(Output.bytes(Int64(check.bytes))): \(verdict)"
             )
+            if let remote = check.remote {
+                print(remote, of: check.vault)
+            } else if self.remote || readAll {
+                Output.line("\(Output.visible(check.vault)): no remote was checked, because it has none")
+            }
         }
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String {
+        "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
+
+    private func print(_ check: RemoteCheck, of vault: String) {
+        let name = "\(Output.visible(vault)) at \(Output.visible(check.remote))"
+        for problem in check.problems {
+            Output.line("\(name): \(Output.visible(problem.text))")
+            for path in problem.paths { Output.line("    \(Output.visible("/\(path)"))") }
+            let more = (problem.files ?? 0) - problem.paths.count
+            let rest =
+                problem.paths.isEmpty ? "\(Self.count(more, "file")) without a name" : "and \(more) more"
+            if more > 0 { Output.line("    \(rest)") }
+        }
+        // Most problems have the same one.
+        var told: Set<String> = []
+        for problem in check.problems where told.insert(problem.remedy).inserted {
+            Output.line("\(name): \(Output.visible(problem.remedy))")
+        }
+        for text in check.unchecked { Output.line("\(name): \(Output.visible(text))") }
+        let faults = check.problems.isEmpty ? nil : Self.count(check.problems.count, "problem")
+        let gaps = check.unchecked.isEmpty ? nil : "not everything could be checked"
+        let verdict = [faults, gaps].compactMap { $0 }.joined(separator: "; ")
+        let read = check.readBytes.map { ", \(Output.bytes(Int64($0))) read" } ?? ""
+        Output.line(
+            "\(name): \(Self.count(check.commits, "commit")), \(Self.count(check.packs, "pack")), \(Output.bytes(Int64(check.bytes)))\(read): \(verdict.isEmpty ? "whole" : verdict)"
+        )
     }
 }

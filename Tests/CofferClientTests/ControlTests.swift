@@ -13,7 +13,8 @@ import Testing
             VaultRequest.create(name: "Ünï “x”\n/"),
             VaultRequest.rename(name: "", newName: "b"),
             VaultRequest.delete(name: "c"),
-            CheckRequest(vault: nil), CheckRequest(vault: "v"),
+            CheckRequest(vault: nil), CheckRequest(vault: "v", remote: .listed),
+            CheckRequest(vault: nil, remote: .read),
             ProfileRequest.changePassphrase(old: [0, 255, 10], new: [], hint: nil, passes: 2, memory: .max),
             ProfileRequest.changePassphrase(old: [], new: [1], hint: "h", passes: 0, memory: 0),
             RemoteRequest.add(vault: "v", url: "file:///r"), RemoteRequest.remove(vault: "v"),
@@ -73,11 +74,16 @@ import Testing
                 profile: "/p", name: "n", device: "d", mountPoint: nil, vaults: [vault],
                 joins: [AskedJoin(vault: "s", remote: "file:///r", role: "reader", expires: 1)],
                 disk: DiskReport(total: 1, available: 2), problems: [ProblemReport(time: 1, text: "p")]))
+        var remote = RemoteCheck(remote: "file:///r")
+        remote.problems = [
+            .init(text: "t", remedy: "r"),
+            .init(text: "t", remedy: "r", paths: ["a/b"], files: 2, bytes: .max, localBytes: 0),
+        ]
         try isKept(
             CheckReport(vaults: [
                 VaultCheck(
                     vault: "v", items: 1, blocks: 2, bytes: 3, isCompared: true, damage: [damage],
-                    unchecked: ["u"])
+                    unchecked: ["u"], remote: remote)
             ]))
         let device = DeviceReport(
             name: "n", label: "l", identity: "00", commit: .max, time: 1, isMembers: true, hasOurs: true,

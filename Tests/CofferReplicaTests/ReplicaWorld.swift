@@ -1,6 +1,7 @@
 import CofferCrypto
 import CofferFormat
 import CofferRemote
+import CofferSync
 import CofferSystem
 import CofferTestSupport
 import CofferTrust
@@ -46,7 +47,7 @@ final class ReplicaWorld: Sendable {
     func passes(milliseconds: UInt64) { clock.withLock { $0 += milliseconds } }
 
     private func publish() async throws {
-        try await remote.put(layout.format, .memory([1]), ifAbsent: true)
+        try await remote.put(layout.format, .memory(RemoteFormat(vault: first.id).bytes), ifAbsent: true)
         for person in people {
             for link in person.chain.links {
                 try await remote.put(

@@ -95,7 +95,7 @@ final class SyncWorld {
         chain = MemberChain(id: ChainID(vault))
         keyring = Keyring(first: key)
         people = [person]
-        try await remote.put(layout.format, .memory([1]), ifAbsent: true)
+        try await remote.put(layout.format, .memory(RemoteFormat(vault: vault).bytes), ifAbsent: true)
         try await publish(person)
         try await take(
             chain.creating(

@@ -4,10 +4,14 @@ package struct CheckReport: Codable, Sendable {
     package let vaults: [VaultCheck]
 
     /// Whether no damage was found.
-    package var isClean: Bool { vaults.allSatisfy(\.damage.isEmpty) }
+    package var isClean: Bool {
+        vaults.allSatisfy { $0.damage.isEmpty && $0.remote?.problems.isEmpty != false }
+    }
 
     /// Whether everything could be checked.
-    package var isComplete: Bool { vaults.allSatisfy(\.unchecked.isEmpty) }
+    package var isComplete: Bool {
+        vaults.allSatisfy { $0.unchecked.isEmpty && $0.remote?.unchecked.isEmpty != false }
+    }
 }
 
 /// The results of the check of one vault.
@@ -28,6 +32,8 @@ package struct VaultCheck: Codable, Sendable {
     package let damage: [Damage]
     /// Sentences about what could not be checked, and why; empty if everything was.
     package let unchecked: [String]
+    /// What the remote lacks; absent if that was not asked for, and for a vault without a remote.
+    package var remote: RemoteCheck?
 
     /// A damaged part of the vault.
     package struct Damage: Codable, Sendable {

@@ -151,57 +151,6 @@ package final class ControlHandler: RequestPerformer {
         guard let mountPoint else { return false }
         return MountTable.isDetached(mountPoint, device.withLock { $0 })
     }
-
-    func check(
-        _ name: String?, _ progress: @escaping @Sendable (Progress) -> Void
-    ) throws(ClientError) -> CheckReport {
-        let records = vaults.profile.vaults.filter { name == nil || $0.name.hasSameBytes(as: name ?? "") }
-        if records.isEmpty, let name { throw .vaultName(.noSuchVault(name: name)) }
-        var checks: [VaultCheck] = []
-        for record in records {
-            guard let mounted = vaults.vault(slot: record.slot) else {
-                let text = "The vault cannot be opened."
-                let damage = VaultCheck.Damage(path: nil, from: nil, to: nil, text: text)
-                checks.append(
-                    VaultCheck(
-                        vault: record.name, items: 0, blocks: 0, bytes: 0, isCompared: nil, damage: [damage],
-                        unchecked: []))
-                continue
-            }
-            checks.append(mounted.check(keys: record.keys, progress))
-        }
-        return CheckReport(vaults: checks)
-    }
-}
-
-extension MountedVault {
-    /// Checks the vault; reports failures as unchecked parts.
-    fileprivate func check(
-        keys: [EpochKey], _ progress: @escaping @Sendable (Progress) -> Void
-    ) -> VaultCheck {
-        var result = Vault.CheckResult()
-        var differences: [String]?
-        do throws(FileSystemError) {
-            result = try vault.check { progress(Progress(done: $0, total: $1, isBytes: true)) }
-        } catch {
-            result.unchecked.append("The vault cannot be checked: \(error.summary).")
-        }
-        do throws(FileSystemError) {
-            differences = try vault.differences(keys: keys)
-        } catch {
-            result.unchecked.append("Items and names cannot be compared with commits: \(error.summary).")
-        }
-        let damage = result.damage.map {
-            VaultCheck.Damage(
-                path: $0.path, from: $0.range?.lowerBound, to: $0.range?.upperBound, text: $0.text)
-        }
-        return VaultCheck(
-            vault: name, items: result.items, blocks: result.blocks, bytes: result.bytes,
-            isCompared: vault.isTracking ? differences != nil : nil,
-            damage: damage
-                + (differences ?? []).map { VaultCheck.Damage(path: nil, from: nil, to: nil, text: $0) },
-            unchecked: result.unchecked)
-    }
 }
 
 extension Vault {
@@ -212,19 +161,6 @@ extension Vault {
             return nil
         } catch {
             return stoppedReason == nil ? error.summary : nil
-        }
-    }
-
-    /// Compares the items of a vault that has, or had, a remote with its commits.
-    ///
-    /// - Returns: The differences as text; nil if they cannot be compared.
-    fileprivate func differences(keys: [EpochKey]) throws(FileSystemError) -> [String]? {
-        guard let first = keys.first(where: { $0.epoch == .first }) else { return nil }
-        do throws(FileSystemError) {
-            return try facts.comparisonWithFacts(StateHashKey(first.subkey(StateHashRole.self)))
-        } catch {
-            guard case .damaged = error else { throw error }
-            return ["The facts of the commits cannot be read: \(error.summary)."]
         }
     }
 }

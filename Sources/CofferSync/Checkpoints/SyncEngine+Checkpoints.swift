@@ -41,7 +41,8 @@ extension SyncEngine {
         return try await search.newest()
     }
 
-    private func checkpointSearch() throws(SyncError) -> CheckpointSearch {
+    /// A search for the newest checkpoint that counts, by what is known now.
+    func checkpointSearch() throws(SyncError) -> CheckpointSearch {
         CheckpointSearch(
             objects, try verifier(), members, logs, awaited: announcements, round: rounds.number)
     }

@@ -40,7 +40,7 @@ struct LogListing: Sendable {
         var last: Dot?
         for entry in entries {
             let name = entry.name
-            guard let dot = Self.dot(of: name) else { continue }
+            guard let dot = name.commit else { continue }
             if logs[dot.log] == nil {
                 // Logs that have ended, or that wait until others name them, take no turn from others.
                 if logs.stops[dot.log] != nil { continue }
@@ -75,11 +75,14 @@ struct LogListing: Sendable {
     /// The last unknown log that has its turn: logs that never become known must not keep others from being
     /// examined.
     var newLogTurn: String? { isTurnOver ? newBefore.last : new.last }
+}
 
-    private static func dot(of name: RemoteName) -> Dot? {
-        let segments = name.segments
+extension RemoteName {
+    /// The place of the commit that has the name; nil for another object.
+    var commit: Dot? {
+        let segments = segments
         guard segments.count == 5, let log = LogID(hexadecimal: String(segments[3])),
-            let sequence = RemoteLayout.sequence(of: name), 1...Dot.sequenceMax ~= sequence
+            let sequence = RemoteLayout.sequence(of: self), 1...Dot.sequenceMax ~= sequence
         else { return nil }
         return Dot(log: log, sequence: sequence)
     }

@@ -73,6 +73,54 @@ extension SyncEngine {
         }
     }
 
+    // MARK: What the remote has
+
+    /// Looks for all that a new device would need from the remote besides packs; changes nothing.
+    ///
+    /// Does not wait for a round to end.
+    ///
+    /// - Parameter readsAll: Whether to fetch and verify it; otherwise, listings are believed.
+    package func inspectRemote(readsAll: Bool) async -> RemoteFindings {
+        var inspection: RemoteInspection
+        do throws(SyncError) {
+            if !isRunning, !rounds.isLoaded {
+                try await alone { () async throws(SyncError) in try await load() }
+            }
+            if keyring == nil {
+                let known = await setup.keys.keyring()
+                // A round may have opened newer keys meanwhile.
+                if keyring == nil { keyring = known }
+            }
+            inspection = RemoteInspection(
+                objects, members, duties, names, logs, ownLog, standing: checkpoints.standing,
+                try verifier(), try checkpointSearch(), isBehind: isBehind, readsAll: readsAll)
+        } catch {
+            var findings = RemoteFindings()
+            findings.failures.append(("members, commits and checkpoints", error))
+            return findings
+        }
+        await inspection.run()
+        return inspection.findings
+    }
+
+    /// Whether this device knows of commits that it has yet to apply, or of applied ones that no longer count.
+    private var isBehind: Bool {
+        rounds.isRebuildWanted || !logs.withdrawn.isEmpty || logs.hasLostCommits(chain) || lacksCommits
+            || logs.stops.values.contains { !$0.problem.isFinal }
+    }
+
+    /// The sizes of packs, as a listing shows them: of those that it shows, even if it fails midway.
+    package func listedSizes(of packs: Set<PackID>) async -> [PackID: Int] {
+        var sizes: [PackID: Int] = [:]
+        try? await objects.list(layout.packs) { entries in
+            for entry in entries {
+                if let pack = entry.name.pack, packs.contains(pack) { sizes[pack] = entry.byteCount }
+            }
+            return sizes.count < packs.count ? .next : .enough
+        }
+        return sizes
+    }
+
     // MARK: Members
 
     /// The names of members.

@@ -105,6 +105,20 @@ package actor SyncEngine {
         }
     }
 
+    /// Fetches and applies what is new at the remote; sends no commits, and puts nothing back.
+    package func catchUp() async throws(SyncError) {
+        try await alone { () async throws(SyncError) in
+            try await load()
+            publish(.members)
+            try await pullMembers()
+            try await openKeys()
+            // What this device has of the lost side of a fork is for a round.
+            guard !logs.hasLostCommits(chain) else { return }
+            if !rounds.hasCheckedHeads { try await checkHeads() }
+            try await pullAllLogs()
+        }
+    }
+
     /// Runs an operation during which no other one changes what the engine knows.
     ///
     /// An actor admits other calls at each suspension, so rounds have to wait for each other.

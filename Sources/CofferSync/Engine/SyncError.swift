@@ -41,6 +41,10 @@ package enum SyncError: Error, Equatable {
     case tooManyLogs
     /// A change of the members failed, or this user is no longer a member.
     case membership(MembershipError)
+    /// This device has not applied all commits at the remote, so it does not know all that has to be there.
+    case behind
+    /// So many commits are missing that this number of others was not looked for.
+    case tooManyMissing(skipped: Int)
     /// The task was cancelled.
     case cancelled
 
@@ -76,6 +80,8 @@ extension SyncError: LoggedError {
         case .ownLogAhead(let sequence): "this device's log is ahead at \(sequence)"
         case .tooManyLogs: "too many logs"
         case .membership(let error): "members: \(kindOf: error)"
+        case .behind: "behind the remote"
+        case .tooManyMissing(let count): "too many commits are missing to look for \(count) others"
         case .cancelled: "cancelled"
         }
     }
@@ -135,6 +141,13 @@ extension SyncError: CustomStringConvertible {
             """
         case .tooManyLogs: "the vault has more logs than a commit or checkpoint can name"
         case .membership(let error): error.description
+        case .behind:
+            """
+            this device has not applied all commits at the remote. Run “coffer sync” first, or see “coffer \
+            status”
+            """
+        case .tooManyMissing(let count):
+            "so many are missing that \(count) other\(count == 1 ? " was" : "s were") not looked for"
         case .cancelled: "it was cancelled"
         }
     }

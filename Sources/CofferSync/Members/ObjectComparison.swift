@@ -1,10 +1,42 @@
 internal import CofferFormat
 internal import CofferRemote
+internal import CofferTrust
 
 /// A signed object that this device has, and its name at the remote.
 struct KeptObject: Equatable, Sendable {
     let name: RemoteName
     let bytes: [UInt8]
+}
+
+extension KeptObject {
+    /// A link of the member chain.
+    init(_ link: LinkRecord, _ layout: RemoteLayout) {
+        self.init(name: layout.member(link.sequence), bytes: link.bytes)
+    }
+}
+
+extension KnownMembers {
+    /// The links of those who are or were members, and the transient keys of members, in the order of names.
+    func keptIdentities(_ cards: [UserID: KeptCard], _ layout: RemoteLayout) -> [KeptObject] {
+        var kept: [KeptObject] = []
+        for (user, identity) in identityChains {
+            guard let id = identity.identity, chain.hasKnown(id) else { continue }
+            for link in identity.links {
+                kept.append(
+                    KeptObject(name: layout.identityLink(user, link.sequence), bytes: link.bytes))
+            }
+            guard chain.state.members[id] != nil, let card = cards[user],
+                identity.isTransientKey(card.transient)
+            else { continue }
+            kept.append(KeptObject(name: layout.transientKey(user), bytes: card.transient))
+        }
+        return kept.sorted { $0.name < $1.name }
+    }
+}
+
+extension IdentityChain {
+    /// Whether bytes are a transient key that the identity has signed.
+    func isTransientKey(_ bytes: [UInt8]) -> Bool { (try? TransientKey(bytes, of: self)) != nil }
 }
 
 /// What the remote has in place of such an object.

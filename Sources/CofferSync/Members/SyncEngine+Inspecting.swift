@@ -200,12 +200,9 @@ extension SyncEngine {
         }
         var links: [RemoteName: LinkRecord] = [:]
         for link in chain.links { links[layout.member(link.sequence)] = link }
-        let kept = { [layout] (link: LinkRecord) in
-            KeptObject(name: layout.member(link.sequence), bytes: link.bytes)
-        }
         let places = Set(last.map(\.sequence))
-        let middle = chain.links.filter { !places.contains($0.sequence) }.map(kept)
-        let compared = duties.turns.next(middle, listed, .links) + last.map(kept)
+        let middle = chain.links.filter { !places.contains($0.sequence) }.map { KeptObject($0, layout) }
+        let compared = duties.turns.next(middle, listed, .links) + last.map { KeptObject($0, layout) }
         for lost in try await objects.differing(compared, byteCountMax: LinkRecord.byteCountMax) {
             guard let link = links[lost.object.name] else { continue }
             // A different link of this vault is part of another history, which is not overwritten.
@@ -233,19 +230,7 @@ extension SyncEngine {
             name in
             name.user.map { identities[$0] != nil } ?? false
         }
-        var kept: [KeptObject] = []
-        for (user, identity) in identities {
-            guard let id = identity.identity, chain.hasKnown(id) else { continue }
-            for link in identity.links {
-                kept.append(
-                    KeptObject(name: layout.identityLink(user, link.sequence), bytes: link.bytes))
-            }
-            guard chain.state.members[id] != nil, let card = duties.cards[user],
-                isTransientKey(card.transient, of: identity)
-            else { continue }
-            kept.append(KeptObject(name: layout.transientKey(user), bytes: card.transient))
-        }
-        kept.sort { $0.name < $1.name }
+        let kept = members.keptIdentities(duties.cards, layout)
         let compared = duties.turns.next(kept, listed, .identities)
         for lost in try await objects.differing(compared, byteCountMax: LinkRecord.byteCountMax) {
             guard let user = lost.object.name.user, let identity = identities[user],
@@ -254,17 +239,13 @@ extension SyncEngine {
             // A different key of that identity is newer, or gets its turn; a different link is part of
             // another history.
             if let found = lost.found.bytes,
-                isTransientKey(found, of: identity) || isFork(found, of: lost.object, identity)
+                identity.isTransientKey(found) || isFork(found, of: lost.object, identity)
             {
                 continue
             }
             guard try await objects.putAgain(lost) else { return }
             findings.report(.membership(.putAgain("keys of \(names.name(of: id))")))
         }
-    }
-
-    private func isTransientKey(_ bytes: [UInt8], of identity: IdentityChain) -> Bool {
-        (try? TransientKey(bytes, of: identity)) != nil
     }
 
     /// Whether the bytes are a different link in the same place that the identity's keys have signed.

@@ -84,7 +84,7 @@ struct PackListing {
 
 extension RemoteName {
     /// The pack of this name; nil for another object.
-    fileprivate var pack: PackID? {
+    var pack: PackID? {
         let segments = segments
         return segments.count == 4 ? PackID(hexadecimal: String(segments[3])) : nil
     }

@@ -82,7 +82,7 @@ extension Decoder {
         let requests: [any ControlRequest] = [
             StatusRequest(), VaultRequest.create(name: "Work"),
             VaultRequest.rename(name: "Work", newName: "“ä\\/\""), VaultRequest.delete(name: ""),
-            CheckRequest(vault: nil), CheckRequest(vault: "Work"),
+            CheckRequest(vault: nil), CheckRequest(vault: "Work", remote: .read),
             ProfileRequest.changePassphrase(
                 old: [1, 2], new: [255], hint: "hint", passes: 3, memory: 65_536),
             RecoveryRequest.add(key: Array(0..<16), passphrase: [1]), BackupRequest(),

@@ -50,10 +50,21 @@ package struct KnownNames: Codable, Sendable {
 /// Asks to read all data of one vault or of all, and to report damage.
 package struct CheckRequest: ControlRequest {
     let vault: String?
+    let remote: RemoteDepth?
 
-    /// - Parameter vault: The vault; nil for all.
-    package init(vault: String?) {
-        self.vault = vault
+    /// How to check the remotes of vaults.
+    package enum RemoteDepth: String, Codable, Sendable {
+        /// By listings.
+        case listed
+        /// By fetching everything.
+        case read
+    }
+
+    /// - Parameters:
+    ///   - vault: The vault; nil for all.
+    ///   - remote: How to check the remotes, too; nil for not at all.
+    package init(vault: String?, remote: RemoteDepth? = nil) {
+        (self.vault, self.remote) = (vault, remote)
     }
 
     package var changesVaults: Bool { false }
@@ -62,6 +73,6 @@ package struct CheckRequest: ControlRequest {
     package func perform(
         by handler: ControlHandler, for client: RequestClient
     ) throws(ClientError) -> CheckReport {
-        try handler.check(vault, client.progress)
+        try handler.check(vault, remote: remote, for: client)
     }
 }
