@@ -56,7 +56,7 @@ struct UndoPair {
             let view = try #require(try alice.vault.history.view(at: begin))
             defer { view.close() }
             return try alice.vault.undo.run(
-                by: authors, here: [.thisDevice, UndoPair.her], since: view, isRehearsal: isRehearsal,
+                by: authors, since: view, isRehearsal: isRehearsal,
                 step: step)
         }
     }

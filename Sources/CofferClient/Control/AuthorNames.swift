@@ -31,9 +31,6 @@ struct AuthorNames {
     /// The devices; this one comes first.
     private(set) var devices: [Device] = []
 
-    /// This device.
-    var own: Set<History.Author> { devices.first?.authors ?? [] }
-
     init(vault: String) { self.vault = vault }
 
     /// Adds a log, or this device.

@@ -133,7 +133,7 @@ extension ControlHandler {
         }
         do throws(FileSystemError) {
             let undone = try mounted.vault.undo.run(
-                by: authors, here: names.own, since: view, isRehearsal: isRehearsal
+                by: authors, since: view, isRehearsal: isRehearsal
             ) {
                 client.progress(Progress(done: $0, total: $1))
                 return client.isHeard()

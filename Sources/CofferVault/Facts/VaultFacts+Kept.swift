@@ -136,7 +136,10 @@ struct ItemOrigin {
             if let stamp = try facts.item(item)?.kindStamp { creators.insert(stamp.dot.log) }
         }
         self.creators = creators
-        let contents = row.unsent.contains(.content) ? [] : try facts.values(.content(row.id)).contents
-        writer = contents.last?.stamp.dot.log
+        let content = row.unsent.contains(.content) ? nil : try facts.values(.content(row.id)).contents.last
+        // What seals a content anew leaves the time of its last change alone.
+        let time = try facts.values(.modified(row.id)).last
+        writer =
+            content.map { content in time.map { min($0.stamp, content.stamp) } ?? content.stamp }?.dot.log
     }
 }

@@ -69,20 +69,18 @@ extension Undo {
     /// the history. Must not be called by a request of a mount.
     ///
     /// - Parameters:
-    ///   - authors: The devices.
-    ///   - own: This device, as the history and the facts know it.
+    ///   - authors: The devices; this one also by its logs.
     ///   - isRehearsal: Whether nothing is to be changed; only what would be is returned.
     ///   - step: Called often, with the numbers of contents that were copied, and of all; returns whether the caller still
     ///     waits.
     /// - Throws: `.noSpace`; `.busy` if somebody has touched the folder in which contents are made; `.system` if the caller no longer waits.
     package func run(
-        by authors: Set<History.Author>, here own: Set<History.Author>, since view: HistoryView,
-        isRehearsal: Bool,
+        by authors: Set<History.Author>, since view: HistoryView, isRehearsal: Bool,
         step: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) throws(FileSystemError) -> Result {
         if !isRehearsal { try vault.ensureChangeable() }
         let copies = PastCopies(vault)
-        let plan = try read(by: authors, here: own, since: view, copies) { step(0, 0) }
+        let plan = try read(by: authors, since: view, copies) { step(0, 0) }
         let report = UndoReport(plan: plan)
         let settlement = try betweenCommits { () throws(FileSystemError) in
             try vault.reading { state throws(FileSystemError) in try UndoSettlement(plan, &state) }
@@ -104,11 +102,11 @@ extension Undo {
     }
 
     private func read(
-        by authors: Set<History.Author>, here own: Set<History.Author>, since view: HistoryView,
-        _ copies: PastCopies, step: @escaping () -> Bool
+        by authors: Set<History.Author>, since view: HistoryView, _ copies: PastCopies,
+        step: @escaping () -> Bool
     ) throws(FileSystemError) -> UndoPlan {
         func read() throws(FileSystemError) -> UndoPlan {
-            let reader = UndoReader(vault, since: view, by: authors, here: own, copies, step: step)
+            let reader = UndoReader(vault, since: view, by: authors, copies, step: step)
             try reader.read()
             return reader.plan
         }

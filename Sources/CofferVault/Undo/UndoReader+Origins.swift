@@ -13,7 +13,7 @@ extension UndoReader {
             var makers: Set<LogID> = []
             if item.past == nil { makers = origin.creators }
             if item.past == nil || item.changesContent, let writer = origin.writer { makers.insert(writer) }
-            let others = Set(makers.map { History.Author.device($0) }).subtracting(recorded)
+            let others = Set(makers.map { History.Author.device($0) }).subtracting(authors)
             // What lost a conflict may be anybody's, whoever has changed it since.
             guard !others.isEmpty || item.past == nil && origin.wasCopy else { continue }
             plan.items[id]?.obstacle = .changedByOthers

@@ -10,9 +10,7 @@ final class UndoReader {
 
     let vault: Vault
     private let since: HistoryView
-    private let authors: Set<History.Author>
-    /// Those devices, and this one: for these, the history alone says what they did.
-    let recorded: Set<History.Author>
+    let authors: Set<History.Author>
     /// Called often; returns whether the caller still waits.
     let step: () -> Bool
     /// The states that are kept from `since` on, ascending.
@@ -35,15 +33,14 @@ final class UndoReader {
     }
 
     init(
-        _ vault: Vault, since: HistoryView, by authors: Set<History.Author>, here own: Set<History.Author>,
-        _ copies: PastCopies, step: @escaping () -> Bool
+        _ vault: Vault, since: HistoryView, by authors: Set<History.Author>, _ copies: PastCopies,
+        step: @escaping () -> Bool
     ) {
         self.vault = vault
         self.copies = copies
         self.since = since
         plan = UndoPlan(views: UndoViews(vault, since: since))
         self.authors = authors
-        recorded = authors.union(own)
         self.step = step
     }
 
