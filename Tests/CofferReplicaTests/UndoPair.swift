@@ -55,9 +55,9 @@ struct UndoPair {
         try await onThread { [alice, begin] in
             let view = try #require(try alice.vault.history.view(at: begin))
             defer { view.close() }
-            return try alice.vault.undo.run(
-                by: authors, since: view, isRehearsal: isRehearsal,
-                step: step)
+            // As people name a device: with all its logs.
+            let all = authors.contains(.thisDevice) ? authors.union([UndoPair.her]) : authors
+            return try alice.vault.undo.run(by: all, since: view, isRehearsal: isRehearsal, step: step)
         }
     }
 
