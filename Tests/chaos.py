@@ -1258,7 +1258,7 @@ class Story:
         self.ops, self.offsets, self.told, self.expected, self.lost_before = [], {}, set(), [], set()
         # Members whose role or membership was to change, which failed, and since when that may take place.
         self.kept = {}
-        # Who wrote each content; the lines that a restore or an undo took out of the vault.
+        # Who wrote each content and each line; the lines that a restore or an undo took out of the vault.
         self.makers, self.lines_taken = collections.defaultdict(set), set()
         self.replicator = None
 
@@ -1801,11 +1801,11 @@ class Story:
             if makers and other.number not in makers and r["hash"] not in left:
                 self.problem(f"{m.name}: took back what {other.name} did since {since}, and with it what "
                              f"{sorted(makers)} wrote: {path!r} {str(r)[:300]}")
-        writers = {o["line"]: o["m"] for o in self.ops if "line" in o}
         for line in self.lines_of(before) - self.lines_of(after):
-            if writers.get(line) not in (None, other.number):
+            makers = self.makers.get(line, set())
+            if makers and other.number not in makers:
                 self.problem(f"{m.name}: took back what {other.name} did since {since}, and with it the line {line} of "
-                             f"m{writers[line]}")
+                             f"{sorted(makers)}")
 
     @staticmethod
     def lines_of(walk):
@@ -1824,10 +1824,9 @@ class Story:
         self.lines_taken |= self.lines_of(before)
         self.lines_taken -= self.lines_of(after)
         # What came back counts as written by whoever brought it back, too.
-        shown = {r.get("hash") for r in before.values()}
-        for r in after.values():
-            if "hash" in r and r["hash"] not in shown:
-                self.makers[r["hash"]].add(m.number)
+        shown = {r.get("hash") for r in before.values()} | self.lines_of(before)
+        for back in (left | self.lines_of(after)) - shown:
+            self.makers[back].add(m.number)
         return after
 
     def read_ops(self):
@@ -1841,8 +1840,9 @@ class Story:
                     self.offsets[m.name] = f.tell()
                     o = json.loads(line)
                     self.ops.append(o)
-                    if "made" in o:
-                        self.makers[o["made"]].add(o["m"])
+                    for key in ("made", "line"):
+                        if key in o:
+                            self.makers[o[key]].add(o["m"])
 
     def ambiguous(self):
         """Which calls may have had no effect that lasts: those that failed half-way, were not stored before a kill, or were

@@ -132,9 +132,7 @@ extension ControlHandler {
             throw .content(error)
         }
         do throws(FileSystemError) {
-            let undone = try mounted.vault.undo.run(
-                by: authors, since: view, isRehearsal: isRehearsal
-            ) {
+            let undone = try mounted.vault.undo.run(by: authors, since: view, isRehearsal: isRehearsal) {
                 client.progress(Progress(done: $0, total: $1))
                 return client.isHeard()
             }
