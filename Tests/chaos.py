@@ -1818,14 +1818,13 @@ class Story:
         for d in differences[:30]:
             self.problem("differs after a step back: " + d)
         after = self.last_walks["m0"]
-        left = {r.get("hash") for r in after.values()}
+        shown, left = ({r["hash"] for r in walk.values() if "hash" in r} for walk in (before, after))
         self.ops.append({"k": "back", "m": m.number, "t0": since, "t1": time.monotonic(), "path": "",
-                         "rem": [r["hash"] for r in before.values() if "hash" in r and r["hash"] not in left]})
+                         "rem": sorted(shown - left)})
         self.lines_taken |= self.lines_of(before)
         self.lines_taken -= self.lines_of(after)
         # What came back counts as written by whoever brought it back, too.
-        shown = {r.get("hash") for r in before.values()} | self.lines_of(before)
-        for back in (left | self.lines_of(after)) - shown:
+        for back in (left - shown) | (self.lines_of(after) - self.lines_of(before)):
             self.makers[back].add(m.number)
         return after
 

@@ -1,7 +1,9 @@
+import CofferCrypto
 import CofferFormat
 import CofferStore
 import CofferSystem
 import CofferTestSupport
+import CofferTrust
 import RemoteConformance
 import Synchronization
 import Testing
@@ -113,6 +115,27 @@ import Testing
         #expect(undone.conflictPaths == ["f"])
         #expect(try await pair.read("f") == "two")
         _ = try await pair.settled()
+    }
+
+    /// After a change of keys, a device seals all contents anew, and states them in its own name.
+    @Test(arguments: [false, true]) func contentThatWasSealedAnewIsStillHis(isShown: Bool) async throws {
+        let pair = try await UndoPair(isShown: isShown, UndoPair.prepare)
+        try await pair.stage(pair.bob) {
+            try $0.write("his", to: "new")
+            try $0.write("his, too", to: "f")
+        }
+        try await onThread {
+            let id = pair.alice.vault.id
+            let keys = try #require(
+                ContentKeys(vault: id, [EpochKey(vault: id, epoch: Epoch(2), key: .random())]))
+            for device in pair.devices { try device.vault.adopt(keys) }
+            let repacking = pair.alice.vault.repacking
+            while try !repacking.reencrypt(byteCountMax: 1 << 30).isAtEnd {}
+        }
+        _ = try await pair.settled()
+        let undone = try await pair.undo(by: [pair.him])
+        #expect(undone.conflicts == [])
+        #expect(try await pair.settled() == pair.before)
     }
 
     @Test(arguments: [false, true]) func aLinkThatWasMovedGoesBack(isShown: Bool) async throws {
