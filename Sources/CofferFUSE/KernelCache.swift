@@ -43,15 +43,17 @@ struct KernelCache {
 
     /// Whether `awaitRequests` waits: from Linux 6.19 on, the kernel looks the name up without the directory's lock.
     static let awaitsRequests = KernelVersion.running.map { $0 < KernelVersion(6, 19) } ?? false
-    /// How long a write(2) whose place is chosen takes to fill its pages, as a rule, in microseconds.
-    private static let writePause: UInt32 = 20_000
+    /// How long a call with a node's lock goes on, as a rule, after its request was answered or its place was chosen,
+    /// in microseconds.
+    private static let callPause: UInt32 = 20_000
 
-    /// Waits until each write(2) to a file that holds its lock has filled its pages.
+    /// Waits until each call that holds a node's lock has ended: a write(2) to a file has filled its pages, a lookup in
+    /// a directory has reached the kernel.
     ///
     /// The kernel takes the lock before it sees that a file has no names that could be forgotten.
-    func awaitWrites(to file: Node) {
-        awaitRequests(in: file)
-        if !Self.awaitsRequests { usleep(Self.writePause) }
+    func awaitCalls(in node: Node) {
+        awaitRequests(in: node)
+        if !Self.awaitsRequests { usleep(Self.callPause) }
     }
 
     /// Makes the kernel read a directory's listing and attributes again.

@@ -302,18 +302,24 @@ final class Notifier: Sendable {
     /// Shows the growth of a file that programs have open.
     private func grow(_ node: Node, from size: Int64, in vault: Vault, _ cache: KernelCache) {
         let buffer = AlignedBuffer(count: 1)
-        guard lookups.isKnown(node), let now = (try? vault.attributes(of: node.item))?.size, now > size
+        guard let now = (try? vault.attributes(of: node.item))?.size, now > size
         else { return vault.endGrowth(of: node.item, at: nil) }
-        let count = try? vault.contents.read(node.item, at: now - 1, count: 1, into: buffer)
-        // What a program has appended is written now, and makes the file an outdated version.
-        cache.forgetContent(of: node, from: size)
-        guard count != 0, vault.beginGrowth(of: node.item, to: now) else {
+        var count: Int?
+        if lookups.isKnown(node) {
+            count = try? vault.contents.read(node.item, at: now - 1, count: 1, into: buffer)
+            // What a program has appended is written now, and makes the file an outdated version.
+            cache.forgetContent(of: node, from: size)
+        }
+        guard count != 0, let names = vault.beginGrowth(of: node.item, to: now) else {
             return vault.endGrowth(of: node.item, at: nil)
         }
+        // Lookups that were answered with the old size have brought it to the kernel then.
+        for parent in Set(names.map(\.parent)) { cache.awaitCalls(in: Node(slot: node.slot, item: parent)) }
+        guard lookups.isKnown(node) else { return vault.endGrowth(of: node.item, at: nil) }
         let byte = count == 1 ? buffer.withBytes(0..<1) { $0.littleEndian(at: 0, as: UInt8.self) } : 0
         cache.store(byte, at: now - 1, of: node)
         // A program may have chosen the old end before that, and write there only now.
-        cache.awaitWrites(to: node)
+        cache.awaitCalls(in: node)
         // The size stays. The byte goes, as it may be a substitute. What programs have appended meanwhile is written, and
         // makes the file an outdated version.
         cache.forgetContent(of: node, from: size)

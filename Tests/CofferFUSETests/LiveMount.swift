@@ -83,6 +83,15 @@ final class LiveMount: Sendable {
 
     func path(_ name: String = "") -> String { "\(point)/vault/\(name)" }
 
+    /// Whether the kernel does not know an item any more, once its FORGET has arrived behind other requests.
+    func isForgotten(_ number: Int64) -> Bool {
+        let node = Node(slot: OneVault.slot, item: number)
+        for round in 0..<1000 where session.lookups.isKnown(node) {
+            _ = try? Program.status(path("no such name \(round)"))
+        }
+        return !session.lookups.isKnown(node)
+    }
+
     /// Whether an item is gone, after the kernel's FORGET has arrived behind other requests.
     func isGone(_ number: Int64) -> Bool {
         for round in 0..<1000 {
@@ -182,7 +191,7 @@ struct Elsewhere {
     }
 
     func grows(_ text: String, by content: String) throws {
-        let attributes = try vault.lookup(Array(text.utf8), in: Vault.rootNumber)
+        let attributes = try vault.attributes(of: number(text))
         try change { changes throws(FileSystemError) in
             try append(content, to: attributes.number, at: attributes.size)
             noteGrowth(of: text, attributes)
@@ -191,10 +200,26 @@ struct Elsewhere {
     }
 
     /// Extends a file, and leaves the kernel in the dark.
-    func growsUnseen(_ text: String, by content: String) throws {
-        let attributes = try vault.lookup(Array(text.utf8), in: Vault.rootNumber)
+    ///
+    /// - Returns: What the kernel knows of the file.
+    @discardableResult
+    func growsUnseen(_ text: String, by content: String) throws -> Attributes {
+        let attributes = try vault.attributes(of: number(text))
         try append(content, to: attributes.number, at: attributes.size)
         noteGrowth(of: text, attributes)
+        return attributes
+    }
+
+    /// Tells the kernel what it does not know of a file.
+    func shows(_ old: Attributes, of text: String) throws {
+        try change { changes throws(FileSystemError) in
+            changes = [.growth(item: old.number, from: old.size, name(text))]
+        }
+    }
+
+    /// Makes the kernel forget a name; it forgets the item, too, if no program uses it.
+    func forgets(_ text: String) throws {
+        try change { changes throws(FileSystemError) in changes = [.entry(name(text))] }
     }
 
     /// Records the size that the kernel knows, as an incoming commit does.
@@ -206,7 +231,7 @@ struct Elsewhere {
 
     /// Extends a file by content that cannot be fetched.
     func growsUnreadably(_ text: String, to size: UInt64) throws {
-        let attributes = try vault.lookup(Array(text.utf8), in: Vault.rootNumber)
+        let attributes = try vault.attributes(of: number(text))
         try change { changes throws(FileSystemError) in
             try vault.changing { state throws(FileSystemError) in
                 let item = try state.tree.item(attributes.number)

@@ -1,3 +1,4 @@
+import CofferSystem
 import CofferVault
 import Foundation
 import Testing
@@ -115,6 +116,55 @@ extension LiveMountTests {
                     size += 1001
                 }
                 #expect(try Program.status(mount.path("log")).st_size == size)
+            }
+        }
+
+        /// The kernel forgets a file, and looks it up again, before it is told what was added.
+        @Test func aFileThatIsLookedUpBeforeItsGrowthIsSeenHasItsOldEnd() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makes("a", "one")
+                try Program.closes(try Program.opens(mount.path("a"), O_RDONLY))
+                let grown = try elsewhere.growsUnseen("a", by: "two")
+                try elsewhere.forgets("a")
+                #expect(mount.isForgotten(grown.number))
+                let file = try Program.opens(mount.path("a"), O_RDONLY)
+                #expect(try Program.status(file).st_size == 3)
+                #expect(try Program.reads(file) == "one")
+                try elsewhere.shows(grown, of: "a")
+                #expect(try Program.status(file).st_size == 6)
+                #expect(try Program.reads(file) == "onetwo")
+                try Program.closes(file)
+            }
+        }
+
+        /// No program keeps an old end for good, whenever it looks the file up.
+        @Test func aFileThatIsForgottenAgainAndAgainShowsItsGrowth() throws {
+            try LiveMount.run { mount in
+                let elsewhere = Elsewhere(mount)
+                try elsewhere.makes("a", "0")
+                var whole = "0"
+                for round in 1..<200 {
+                    let more = String(repeating: "\(round % 10)", count: 100)
+                    let thread = try CofferSystem.Thread.start("elsewhere") {
+                        try? elsewhere.grows("a", by: more)
+                        try? elsewhere.forgets("a")
+                    }
+                    let before = whole.count
+                    whole += more
+                    var sizes: Set<Int> = []
+                    for _ in 0..<5 {
+                        let file = try Program.opens(mount.path("a"), O_RDONLY)
+                        let text = try Program.reads(file)
+                        sizes.insert(text.count)
+                        #expect(whole.hasPrefix(text))
+                        try Program.closes(file)
+                    }
+                    #expect(sizes.isSubset(of: [before, whole.count]))
+                    thread.join()
+                    mount.vault.awaitShown()
+                    #expect(try Program.reads(mount.path("a")) == whole)
+                }
             }
         }
 

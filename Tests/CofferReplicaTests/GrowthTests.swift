@@ -107,8 +107,7 @@ import CofferVault
             try vault.contents.write(
                 (end + his).span.bytes, to: number, at: Int64(start), touches: true, dropsPrivileges: false)
             #expect(try bob.number("log") != number)
-            let isGrowing = vault.beginGrowth(of: number, to: Int64(size + hers.count))
-            #expect(!isGrowing)
+            #expect(vault.beginGrowth(of: number, to: Int64(size + hers.count)) == nil)
             // The program goes on in its own version.
             try vault.contents.write(
                 more.span.bytes, to: number, at: Int64(size + his.count), touches: true,
@@ -127,6 +126,42 @@ import CofferVault
         }
     }
 
+    /// A program looks a file up before what was added is shown, and extends what it sees.
+    @Test(arguments: [0] + sizes)
+    func lookupsShowTheOldEndUntilTheNewOneIsShown(size: Int) async throws {
+        var random = SplitMix64(seed: 9)
+        let (bytes, hers) = (random.bytes(size), random.bytes(5000))
+        let (devices, number) = try await pair(bytes)
+        let (alice, bob) = (devices[0], devices[1])
+        try await onThread { try alice.put(hers, to: "log", at: Int64(size)) }
+        while try await alice.round() {}
+        while try await bob.round() {}
+        try await onThread {
+            let vault = bob.vault
+            func shown() throws -> [Int64?] {
+                let entries = try vault.readDirectory(Vault.rootNumber, after: 2, limit: 2, attributes: true)
+                return [try vault.lookup(Array("log".utf8), in: Vault.rootNumber).size]
+                    + entries.map { $0.attributes?.size }
+            }
+            let (old, new) = (Int64(size), Int64(size + hers.count))
+            #expect(try shown() == [old, old])
+            #expect(try vault.attributes(of: number).size == new)
+            var changes = AttributeChanges()
+            changes.size = old + 100
+            _ = try vault.setAttributes(of: number, changes)
+            #expect(try shown().count == 3)
+        }
+        try await ReplicaDevice.meet(devices)
+        for device in devices {
+            try await onThread {
+                let contents = try Set(device.names(in: "").map { try device.bytes($0) })
+                let areRight = contents == [bytes + hers, bytes + [UInt8](repeating: 0, count: 100)]
+                #expect(areRight)
+                #expect(try device.flaws() == [])
+            }
+        }
+    }
+
     /// A program writes while the kernel shows what was added: at the old end, or into what it has seen already.
     @Test(arguments: [0, 6000], [0, 1000])
     func whatAProgramWritesMeanwhileIsKeptBeside(size: Int, place: Int) async throws {
@@ -139,8 +174,7 @@ import CofferVault
         while try await bob.round() {}
         try await onThread {
             let vault = bob.vault
-            let isGrowing = vault.beginGrowth(of: number, to: Int64(size + hers.count))
-            #expect(isGrowing)
+            #expect(vault.beginGrowth(of: number, to: Int64(size + hers.count)) != nil)
             try vault.contents.write(
                 his.span.bytes, to: number, at: Int64(size + place), touches: true, dropsPrivileges: false)
             vault.endGrowth(of: number, at: Int64(size + hers.count))

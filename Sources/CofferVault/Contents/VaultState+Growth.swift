@@ -64,13 +64,15 @@ extension VaultState {
 extension Vault {
     /// Records that the kernel is about to show programs what another device has appended to a file.
     ///
+    /// Lookups show the new size from now on. The answers to earlier ones may be on their way.
+    ///
     /// - Parameter size: The size that they will see, in bytes.
-    /// - Returns: Whether it is still growing: no program has changed it since.
-    package func beginGrowth(of number: Int64, to size: Int64) -> Bool {
+    /// - Returns: The file's names; nil if it is not growing any more, as a program has changed it since.
+    package func beginGrowth(of number: Int64, to size: Int64) -> [Vault.Name]? {
         state.withLock { state in
-            guard let growing = state.tree.growing[number] else { return false }
+            guard let growing = state.tree.growing[number] else { return nil }
             state.tree.growing[number] = GrowingFile(size: size, names: growing.names)
-            return true
+            return growing.names
         }
     }
 

@@ -18,7 +18,17 @@ extension ItemTree {
             guard FileType(mode: try peek(parent).mode) == .directory else { throw .notDirectory }
             throw .notFound
         }
-        return Attributes(try peek(entry.item))
+        return shown(try peek(entry.item))
+    }
+
+    /// The attributes of an item as a lookup shows them: of a growing file, the size that the kernel knows.
+    ///
+    /// The kernel may have forgotten the file. It would then learn the new size before `VaultState.divideIfGrowing`
+    /// counts on that.
+    private func shown(_ row: ItemRow) -> Attributes {
+        var attributes = Attributes(row)
+        if !growing.isEmpty, let known = growing[row.number] { attributes.size = min(row.size, known.size) }
+        return attributes
     }
 
     /// The target of a symbolic link.
@@ -66,7 +76,7 @@ extension ItemTree {
             entries.append(
                 Vault.Entry(
                     name: row.name, item: row.item, type: row.type, cookie: row.cookie,
-                    attributes: item.map { Attributes($0) }))
+                    attributes: item.map { shown($0) }))
         }
         return entries
     }

@@ -8,6 +8,9 @@ extension Vault {
 
     /// The item that a name in a directory leads to; "." and ".." are names, too.
     ///
+    /// The size of a file that another device has appended to is the old one until programs see the new one
+    /// (`beginGrowth`); `attributes(of:)` has the new one.
+    ///
     /// - Throws: `.notFound`, `.notDirectory`, `.nameTooLong`.
     package func lookup(_ name: [UInt8], in parent: Int64) throws(FileSystemError) -> Attributes {
         guard name.count <= Self.nameByteCountMax else { throw .nameTooLong }
