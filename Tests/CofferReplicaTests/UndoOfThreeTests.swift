@@ -61,7 +61,6 @@ import Testing
             #expect(lost == [], "\(name), \(undone.stepPaths), \(undone.conflictPaths)")
         }
         let flaws = try await onThread { try devices.flatMap { try $0.flaws() } }
-        // On a slow machine, a state lies between two commits that arrive at once (ADR 48, "Consequences").
-        #expect(flaws.filter { !$0.hasPrefix("Only the history has this content") } == [])
+        #expect(flaws == [])
     }
 }

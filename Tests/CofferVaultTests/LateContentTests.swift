@@ -227,4 +227,124 @@ import CofferStore
         #expect(isSame)
         #expect(try devices.b.indexProblems() == [])
     }
+
+    // MARK: In the history
+
+    /// What is done to a file before its content arrives, once a state with it was kept.
+    enum Change: CaseIterable {
+        case none, mode, part, replacement, newVersion, removal
+    }
+
+    private func change(_ b: Int64, by change: Change, _ contents: RemoteContents) throws {
+        let vault = devices.b
+        switch change {
+        case .none: break
+        case .mode:
+            var changes = AttributeChanges()
+            changes.mode = 0o600
+            _ = try vault.setAttributes(of: b, changes)
+        case .part: try vault.put(Pattern.make(7000, seed: 1), to: b, at: 1_000_003)
+        case .replacement:
+            try vault.changing { state throws(FileSystemError) in
+                let target = ContentTarget(item: try state.tree.item(b), vault: devices.b, other: nil)
+                try contents.apply(nil, to: target, &state)
+            }
+        case .newVersion:
+            let name = Vault.Name(Array("file".utf8), in: Vault.rootNumber)
+            try vault.changing { state throws(FileSystemError) in
+                let version = try state.supersede(b, by: state.index.nextItemNumber(), [name])
+                let facts = try state.openFacts()
+                try facts.setNumber(version.row.number, of: version.row.id)
+                try facts.flush()
+                try contents.apply(nil, to: ContentTarget(item: version, vault: devices.b, other: b), &state)
+            }
+        case .removal: try vault.remove("file")
+        }
+    }
+
+    /// A state of the past gets what its files were owed, whatever they have by now.
+    @Test(arguments: Change.allCases, [64, 1 << 14])
+    func thePastGetsItsContent(change: Change, partCountMax: Int) throws {
+        let contents = RemoteContents(partCountMax: partCountMax) { _ in Sending.Delivery {} }
+        try devices.b.history.set(.forever)
+        let (a, b, _) = try owed(1000)
+        let expected = try devices.a.content(of: a)
+        try devices.b.history.keepPresent()
+        let time = Clock.realTime
+        devices.b.remoteReads.arrivals.wait(nanoseconds: 0)
+        try withoutPacks {
+            try contents.placeArrived(in: devices.b)
+            try self.change(b, by: change, contents)
+            // A later state, in which other parts of it went.
+            try devices.b.history.keepPresent()
+            if change == .part { try devices.b.put(Pattern.make(7000, seed: 2), to: b, at: 2_000_003) }
+            try contents.placeArrived(in: devices.b)
+            #expect(try !devices.b.cache.remotePacks().isComplete)
+            #expect(fails("notArrived") { try look(at: time, b) { _ in } })
+            let damage = try devices.b.check { _, _ in }.damage.map(\.text)
+            // A file that only a program has, and the past of that file, are not checked.
+            #expect(
+                damage.isEmpty == (change == .newVersion)
+                    && damage.allSatisfy { $0.contains("has not arrived") })
+        }
+        try contents.placeArrived(in: devices.b)
+        try look(at: time, b) { bytes in
+            let isSame = haveSameBytes(bytes, expected)
+            #expect(isSame)
+        }
+        if change == .none {
+            // It was no change of the file.
+            let versions = try devices.b.state.withLock { try $0.index.versions(of: b, from: 0) }
+            #expect(versions.isEmpty)
+        }
+        if change == .newVersion {
+            // A program has it open.
+            let isSame = try haveSameBytes(devices.b.content(of: b), expected)
+            #expect(isSame)
+        }
+        #expect(try devices.b.check { _, _ in }.damage.map(\.text) == [])
+        #expect(try devices.b.indexProblems() == [])
+        #expect(try devices.b.cache.remotePacks().isComplete)
+        #expect(!contents.mayOwe)
+    }
+
+    /// States whose time has come take what is owed to them along.
+    @Test(arguments: [false, true]) func thePastIsThinned(isWholly: Bool) throws {
+        try devices.b.history.set(.forever)
+        let (a, b, _) = try owed(1000)
+        let expected = try devices.a.content(of: a)
+        try devices.b.history.keepPresent()
+        let time = Clock.realTime
+        try withoutPacks {
+            // Two versions have a part each, and the later one goes.
+            try change(b, by: .part, old)
+            try devices.b.history.keepPresent()
+            try change(b, by: .replacement, old)
+            try devices.b.history.keepPresent()
+            _ = try devices.b.makeFile("other")
+            let moments = try devices.b.state.withLock { try $0.index.moments().map(\.number) }
+            try devices.b.history.keep(only: isWholly ? [] : Set(moments.prefix(2)))
+            try old.placeArrived(in: devices.b)
+        }
+        try old.placeArrived(in: devices.b)
+        if !isWholly {
+            try look(at: time, b) { bytes in
+                let isSame = haveSameBytes(bytes, expected)
+                #expect(isSame)
+            }
+        }
+        #expect(try devices.b.check { _, _ in }.damage.map(\.text) == [])
+        #expect(try devices.b.indexProblems() == [])
+        #expect(try devices.b.cache.remotePacks().isComplete)
+    }
+
+    /// Reads a file as it was.
+    private func look(at time: Int64, _ file: Int64, _ body: ([UInt8]) -> Void) throws {
+        let view = try #require(try devices.b.history.view(at: time))
+        defer { view.close() }
+        let size = Int(try view.attributes(of: file).size)
+        let buffer = AlignedBuffer(count: size)
+        #expect(try view.read(file, at: 0, count: size, into: buffer) == size)
+        body(buffer.withBytes(0..<size) { $0.array })
+    }
 }

@@ -66,6 +66,9 @@ package struct KeptRow: Equatable, Sendable {
 
         /// Where a content lies now, whose pages have not arrived; the id is the item's.
         package static let places = Kind(rawValue: 0x84)
+        /// A content of which a part has not arrived, and which the item does not have any more; the number is that of
+        /// the version, or of the outdated file, that lacks the part.
+        package static let lacking = Kind(rawValue: 0x85)
 
         package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }

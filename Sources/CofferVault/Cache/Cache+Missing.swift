@@ -21,7 +21,7 @@ extension Cache {
             var owed: [KeptRow] = []
             if state.tree.isTracking {
                 owed = try state.index.keptRows(.owed ... .owed, after: nil, limit: 1)
-                owed += try state.index.keptRows(.places ... .places, after: nil, limit: 1)
+                owed += try state.index.keptRows(.places ... .lacking, after: nil, limit: 1)
             }
             return (try state.index.makeReader(), owed.isEmpty)
         }

@@ -26,24 +26,28 @@ extension Contents {
 
     /// The value that describes an owed content.
     private func owedValue(of number: Int64) -> [UInt8]? {
-        try? vault.reading { state throws(FileSystemError) -> [UInt8]? in
-            let key = KeptRow.Key.owed(try state.tree.peek(number).id)
-            return try state.index.kept(key)
-        }
+        try? vault.reading { state throws(FileSystemError) in try state.owedValue(of: number) }
     }
 
     /// Whether a file whose content is owed still needs it; false if all of it was rewritten on this device.
     func lacksContent(_ number: Int64) throws(FileSystemError) -> Bool {
         try vault.reading { state throws(FileSystemError) in
             if try state.tree.peek(number).unsent.isDisjoint(with: .content) { return true }
-            return try !state.gaps(in: number, 0..<Int64.max).isEmpty
+            return try state.hasGaps(number)
         }
+    }
+
+    /// Whether nothing is known of a part of a file or a version.
+    func hasGaps(_ number: Int64) throws(FileSystemError) -> Bool {
+        try vault.reading { state throws(FileSystemError) in try state.hasGaps(number) }
     }
 }
 
 extension KeptRow.Key {
     /// The row that says that an item lacks its content.
     static func owed(_ item: ItemID) -> Self { Self(.owed, id: item.bytes) }
+    /// The row that says that a version or an outdated file lacks a part of what its item was owed.
+    static func lacking(_ number: Int64) -> Self { Self(.lacking, number: UInt64(number)) }
     static func places(_ item: ItemID) -> Self { Self(.places, id: item.bytes) }
 }
 
@@ -68,20 +72,43 @@ extension ContentEntry {
 }
 
 extension VaultState {
+    /// The value that describes a content of which a file or a version lacks a part; nil if it lacks none.
+    func owedValue(of number: Int64) throws(FileSystemError) -> [UInt8]? {
+        if let value = try index.kept(.lacking(number)) { return value }
+        let row = try tree.peek(number)
+        return row.flags.contains(.isVersion) ? nil : try index.kept(.owed(row.id))
+    }
+
+    /// Records that a version or an outdated file lacks what another item number was owed, as it got a part of that.
+    mutating func noteLacking(_ number: Int64, asDoes other: Int64) throws(FileSystemError) {
+        guard try index.kept(.lacking(number)) == nil, let value = try owedValue(of: other) else { return }
+        try index.keep(KeptRow(.lacking(number), value))
+    }
+
+    /// Whether nothing is known of a range.
+    func isGap(_ row: ExtentRow) throws(FileSystemError) -> Bool {
+        guard row.place == .remote else { return false }
+        return try index.remoteExtent(row.remote).place.pack == .nowhere
+    }
+
+    /// Whether nothing is known of some range of a file.
+    func hasGaps(_ number: Int64) throws(FileSystemError) -> Bool {
+        try !gaps(in: number, 0..<Int64.max).isEmpty
+    }
+
     /// The ranges of a file of which nothing is known.
     fileprivate func gaps(
         in number: Int64, _ range: Range<Int64>
     ) throws(FileSystemError) -> [Range<Int64>] {
         var gaps: [Range<Int64>] = []
-        for row in try index.extents(of: number, overlapping: range)
-        where row.place == .remote {
-            guard try index.remoteExtent(row.remote).place.pack == .nowhere else { continue }
+        for row in try index.extents(of: number, overlapping: range) where try isGap(row) {
             gaps.append((row.offset..<row.end).clamped(to: range))
         }
         return gaps
     }
 
-    /// Fills the unknown ranges with a content that arrived late, and keeps what was written in the meantime.
+    /// Fills the unknown ranges of a file or a version with a content that arrived late, and keeps what was written in
+    /// the meantime.
     ///
     /// - Parameter range: The range whose entries are all given.
     mutating func fillGaps(
@@ -90,6 +117,7 @@ extension VaultState {
         // Extents that are sealed for another item cannot be mixed with those of this one.
         guard item.row.origin == content.value.origin else { return }
         let number = item.row.number
+        let isVersion = item.row.flags.contains(.isVersion)
         var numbers: [SealedPlace: Int64] = [:]
         for gap in try gaps(in: number, range) {
             try removeContent(of: item, gap, isSame: true)
@@ -106,7 +134,8 @@ extension VaultState {
                 try index.insert(row)
                 item.row.allocated += row.length
             }
+            if isVersion { try giveHoles(in: gap, to: item) }
         }
-        tree.touch(item, [])
+        if isVersion { tree.touch(version: item) } else { tree.touch(item, []) }
     }
 }

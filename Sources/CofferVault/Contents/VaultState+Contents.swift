@@ -205,6 +205,7 @@ extension VaultState {
             try index.insert(kept)
             version.row.allocated += kept.length
         }
+        if try isGap(row) { try noteLacking(version.row.number, asDoes: row.item) }
         tree.touch(version: version)
         return RangeSet(range).subtracting(unknown).ranges.map { $0 }
     }

@@ -19,7 +19,9 @@ extension RemoteContents {
     ) throws(FileSystemError) {
         if try isOwed(file.id, &state) {
             // Its pages are not here yet; perhaps they are in the new place.
-            if file.item.row.unsent.isDisjoint(with: .content) { return try apply(content, to: file, &state) }
+            if file.item.row.unsent.isDisjoint(with: .content) {
+                return try apply(content, to: file, isSame: true, &state)
+            }
             owed.withLock { $0?.rest = 0 }
             return try state.tree.keep([KeptChange(.owed(file.id), content.bytes)])
         }

@@ -204,6 +204,8 @@ extension RemoteUpdate {
     /// Removes the number of an item without a name; if it is shown again, it gets another.
     private func forget(_ item: CachedItem, _ state: inout VaultState) throws(FileSystemError) {
         let (id, number) = (item.row.id, item.row.number)
+        // The history, or a program, may go on needing what the item is owed.
+        if item.type == .regular { try state.noteLacking(number, asDoes: number) }
         let facts = try state.openFacts()
         if try facts.number(of: id) == number { try facts.setNumber(nil, of: id) }
     }

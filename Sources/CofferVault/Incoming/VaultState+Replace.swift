@@ -83,9 +83,11 @@ extension VaultState {
     /// Extents that are already on this device keep their bytes; others are fetched when they are read.
     /// Unsent local changes are lost; the caller has taken care of them.
     ///
-    /// - Parameter other: Another file that may have some of the extents, as it was split from this one.
+    /// - Parameters:
+    ///   - other: Another file that may have some of the extents, as it was split from this one.
+    ///   - isSame: Whether the file has had this content all the time, and its extents were not known.
     mutating func setContent(
-        of item: CachedItem, to content: FetchedContent, like other: Int64?
+        of item: CachedItem, to content: FetchedContent, like other: Int64?, isSame: Bool = false
     ) throws(FileSystemError) {
         guard item.type == .regular else { throw .invalidArgument }
         let number = item.row.number
@@ -112,15 +114,17 @@ extension VaultState {
         // Do this last, so that nothing that stays is freed in between.
         for row in old {
             let keepsBytes = exchange.used.contains(row.place)
-            let isSame = stays.contains(row.offset)
-            for part in isSame ? [row.offset..<row.end] : try keep(row, row.offset..<row.end, of: item) {
+            let isKept = isSame || stays.contains(row.offset)
+            for part in isKept ? [row.offset..<row.end] : try keep(row, row.offset..<row.end, of: item) {
                 try drop(row, part, keepsBytes: keepsBytes)
             }
         }
-        for row in fresh where !stays.contains(row.offset) {
-            try keepHoles(in: row.offset..<row.end, of: item)
+        if !isSame {
+            for row in fresh where !stays.contains(row.offset) {
+                try keepHoles(in: row.offset..<row.end, of: item)
+            }
+            try keepHoles(in: content.value.size..<Int64.max, of: item)
         }
-        try keepHoles(in: content.value.size..<Int64.max, of: item)
         item.row.size = content.value.size
         item.row.origin = content.value.origin
         try replacePages(of: item, with: content)
@@ -130,19 +134,20 @@ extension VaultState {
 
     /// Puts a part of a content in place, within the open transaction: the range from `start` to `end`.
     ///
-    /// Parts come in order, the first one from 0. Until the next part is in place, the file ends with a range
-    /// that cannot be read.
+    /// The file has had this content all the time, and its extents were not known. Parts come in order, the first one
+    /// from 0. Until the next part is in place, the file ends with ranges that cannot be read.
     mutating func setPart(
         _ part: FetchedContent, from start: Int64, to end: Int64, of item: CachedItem
     ) throws(FileSystemError) {
         guard item.type == .regular else { throw .invalidArgument }
         let number = item.row.number
         if start == 0 { try forgetPages(of: item) }
-        try removeContent(of: item, start..<Int64.max)
+        let isLast = end >= part.value.size
+        try removeContent(of: item, start..<(isLast ? Int64.max : end), isSame: true)
         var entries = part.entries
-        if end < part.value.size { entries.append(.nowhere(from: end, upTo: part.value.size)) }
-        item.row.size = max(end, entries.last?.end ?? 0)
-        try keepHoles(in: start..<Int64.max, of: item)
+        // The placeholder of a very large content ends sooner.
+        if !isLast, item.row.size <= end { entries.append(.nowhere(from: end, upTo: part.value.size)) }
+        item.row.size = isLast ? part.value.size : max(item.row.size, entries.last?.end ?? 0)
         item.row.origin = part.value.origin
         var exchange = ContentExchange()
         for entry in entries {
