@@ -46,6 +46,24 @@ import Testing
         try devices.b.close()
     }
 
+    /// What is fetched for one part of a read makes the other parts go again.
+    @Test func aReadOfThePastThatIsLargerThanTheLimitEnds() throws {
+        let devices = try TwoDevices()
+        let content = Pattern.make(5 << 20)
+        let (_, b) = try devices.file(content)
+        try devices.b.history.set(.forever)
+        devices.b.cache.setCacheLimit(100_000)
+        let view = try #require(try devices.b.history.view(at: .max))
+        defer { view.close() }
+        let buffer = AlignedBuffer(count: content.count)
+        devices.remote.forgetFetches()
+        #expect(try view.read(b, at: 0, count: content.count, into: buffer) == content.count)
+        let isSame = buffer.withBytes(0..<content.count) { haveSameBytes($0.array, content) }
+        #expect(isSame)
+        let fetched = devices.remote.state.withLock { $0.fetches.reduce(0) { $0 + $1.range.count } }
+        #expect(fetched < content.count * 5 / 4)
+    }
+
     @Test func sentChangesCountToo() throws {
         let devices = try TwoDevices()
         devices.a.cache.setCacheLimit(4 << 20)

@@ -203,8 +203,8 @@ package final class HistoryView: Sendable {
     private struct Piece: Equatable {
         let holder: Int64
         let range: Range<Int64>
-        /// The row that has it; if another one has it later, the read is made again.
-        let row: ExtentRow
+        /// The extent that has it, wherever that lies: fetching it brings it here, and makes others go.
+        let extent: NoncePrefix
     }
 
     private func plan(_ item: Int64, _ range: Range<Int64>) throws(FileSystemError) -> Plan {
@@ -217,7 +217,7 @@ package final class HistoryView: Sendable {
                 let rows = try state.index.extents(of: holder, overlapping: plan.range)
                 for row in rows {
                     let parts = unknown.intersection(RangeSet(row.offset..<row.end))
-                    plan.pieces += parts.ranges.map { Piece(holder: holder, range: $0, row: row) }
+                    plan.pieces += parts.ranges.map { Piece(holder: holder, range: $0, extent: row.prefix) }
                 }
                 for row in rows { unknown.remove(contentsOf: row.offset..<row.end) }
                 for hole in try state.index.holes(of: holder, overlapping: plan.range) {
