@@ -7,6 +7,35 @@ import Testing
 
 /// Taking back what one of three people did, while the one who does it was away.
 @Suite struct UndoOfThreeTests {
+    /// A file of which each version comes as a new item passes through several hands while nobody looks here.
+    @Test(arguments: [false, true]) func whatOthersAddedInBetweenStays(isShown: Bool) async throws {
+        let world = try await ReplicaWorld.make()
+        let devices = try (0..<3).map { try ReplicaDevice($0, in: world) }
+        let (alice, bob, carol) = (devices[0], devices[1], devices[2])
+        if isShown { alice.vault.setSink(RecordedChanges()) }
+        try await onThread {
+            try alice.write(Array("old".utf8), to: "his")
+            try alice.vault.history.set(.forever)
+        }
+        try await ReplicaDevice.meet(devices)
+        try await onThread { try alice.vault.history.keepPresent() }
+        let begin = Clock.realTime
+        // Alice is away, and hears of all of it at once.
+        for (device, text) in [(bob, "his"), (carol, "hers, and his"), (bob, "more, hers, and his")] {
+            try await onThread { try device.write(Array(text.utf8), to: "his") }
+            for other in [device, bob, carol] { while try await other.round() {} }
+        }
+        try await ReplicaDevice.meet(devices)
+        let undone = try await onThread {
+            let view = try #require(try alice.vault.history.view(at: begin))
+            defer { view.close() }
+            return try alice.vault.undo.run(
+                by: [.device(LogID(low: 2, high: 7))], since: view, isRehearsal: false)
+        }
+        #expect(undone.conflictPaths == ["his"])
+        #expect(try await onThread { try alice.read("his") } == "more, hers, and his")
+    }
+
     /// A commit may bring into sight what another one has made: a folder that was removed here comes back with it.
     @Test(arguments: [0, 3, 12, 16, 22, 23], [false, true])
     func whatOthersWroteIsThere(seed: Int, isShown: Bool) async throws {

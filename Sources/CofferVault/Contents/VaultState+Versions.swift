@@ -56,6 +56,7 @@ extension VaultState {
             tree.orphans.insert(number)
             tree.outdated[number] = name
         }
+        try tree.passAuthors(of: number, to: version)
         return tree.add(row)
     }
 

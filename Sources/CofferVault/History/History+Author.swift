@@ -60,6 +60,17 @@ extension ItemTree {
         try record(recorder.author, of: item, in: moment, isCreation: isCreation)
     }
 
+    /// Notes who has changed an item of which another one is a new version from now on.
+    ///
+    /// An item that is newer than the moment leaves nothing behind. Without this, what others put into it would count as
+    /// the work of whoever replaced it.
+    mutating func passAuthors(of item: Int64, to version: Int64) throws(FileSystemError) {
+        guard let recorder = history, let moment = recorder.moment, item >= moment.nextItem else { return }
+        for author in recorder.authors[item] ?? [] {
+            try record(author, of: version, in: moment, isCreation: true)
+        }
+    }
+
     /// Whether an item has no name, and had none at the last time that it was stored.
     private func isNameless(_ item: Int64) throws(FileSystemError) -> Bool {
         guard try index.item(item).map({ $0.links == 0 }) ?? true else { return false }

@@ -144,6 +144,7 @@ extension RemoteUpdate {
         case .characterDevice(let device), .blockDevice(let device): row.device = device
         default: break
         }
+        if let old = replaced[id] { try state.tree.passAuthors(of: old, to: row.number) }
         let item = state.tree.add(row)
         try update(item, to: shown, nil, like: replaced[id], &state)
         let facts = try state.openFacts()
