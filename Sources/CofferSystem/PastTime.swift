@@ -110,9 +110,16 @@ package struct PastTime: Sendable {
 
 /// Lengths of time such as 30m and 14d.
 package enum TimeLength {
+    private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+
+    /// A length of time in the largest unit of which it is a multiple: “2w” for 1,209,600 seconds.
+    package static func text(_ seconds: Int64) -> String {
+        let unit = units.filter { seconds % $0.value == 0 }.max { $0.value < $1.value }
+        return unit.map { "\(seconds / $0.value)\($0.key)" } ?? "\(seconds)s"
+    }
+
     /// The seconds of a length of time; nil for other text.
     package static func seconds(of text: String) -> Int64? {
-        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
         guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), count >= 0
         else { return nil }
         let (seconds, overflows) = count.multipliedReportingOverflow(by: unit)

@@ -43,6 +43,9 @@ struct SinceArgument: ExpressibleByArgument {
 
 /// The argument of `--history`: how long past states are kept.
 struct Retention: ExpressibleByArgument {
+    /// The longest time that is not “forever”: 316 years.
+    private static let secondsMax: Int64 = 10_000_000_000
+
     /// The time in seconds, 0 for “none”; nil for “forever”.
     let seconds: Int64?
 
@@ -51,8 +54,17 @@ struct Retention: ExpressibleByArgument {
         case "forever": seconds = nil
         case "none": seconds = 0
         default:
-            guard let length = TimeLength.seconds(of: argument), length > 0 else { return nil }
+            guard let length = TimeLength.seconds(of: argument), length > 0, length <= Self.secondsMax else {
+                return nil
+            }
             seconds = length
         }
+    }
+
+    /// How long past states are kept, in the form of the argument where that can express it: “for 2w”, “forever”.
+    ///
+    /// - Parameter seconds: −1 for ever; otherwise greater than 0.
+    static func text(_ seconds: Int64) -> String {
+        seconds < 0 ? "forever" : "for \(TimeLength.text(seconds))"
     }
 }

@@ -63,6 +63,9 @@ struct VaultCommand: ParsableCommand {
 
         private static func history(_ report: VaultReport) -> String {
             var parts: [String] = []
+            if let seconds = report.historySeconds, seconds != 0 {
+                parts.append("kept \(Retention.text(seconds))")
+            }
             if report.historyBytes > 0 {
                 parts.append("\(Output.bytes(report.historyBytes)) that is not in the present contents")
             }
@@ -75,7 +78,7 @@ struct VaultCommand: ParsableCommand {
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Set how much of a vault this device keeps, and for how long its past.",
+            abstract: "Set how much of a vault this device keeps, and for how long the past is kept.",
             discussion: """
                 --cache: Without a limit, this device keeps all content that it has fetched or written. With one, it evicts the \
                 least recently used content that is also at the remote, and fetches it again when it is read. Content \
@@ -84,7 +87,8 @@ struct VaultCommand: ParsableCommand {
                 --history: Keeps past states of the vault for a time, for “coffer history”, “coffer diff” and “coffer \
                 restore”, and in the hidden folder .coffer/history of the vault. The past takes space for what was \
                 deleted or overwritten. With “none”, which is how a vault begins, nothing of the past is kept, and what \
-                was kept goes; remove its snapshots first. This applies to this device only, too.
+                was kept goes; remove its snapshots first. In a shared vault, owners and admins set this for the devices \
+                of all members. Until one of them has, other members can set it for their own devices.
 
                 Examples:
                   coffer vault set --history 14d Personal

@@ -61,7 +61,8 @@ import Testing
     @Test func responses() throws {
         let vault = VaultReport(
             name: "v", id: "00", created: 1, epoch: 2, isOpen: true, items: 3, contentBytes: .max,
-            historyBytes: 5, snapshots: 2, storeBytes: 0, stopped: "reason", cacheLimit: 5, sync: nil)
+            historySeconds: 60, historyBytes: 5, snapshots: 2, storeBytes: 0, stopped: "reason",
+            cacheLimit: 5, sync: nil)
         let damage = VaultCheck.Damage(path: "a/b", from: 0, to: .max, text: "hurt")
         try isKept(ControlResponse<Done>.progress(Progress(done: 1, total: 2, isBytes: true)))
         try isKept(ControlResponse<Done>.failure(code: 74, message: "line\nline"))

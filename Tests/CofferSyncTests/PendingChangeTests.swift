@@ -122,3 +122,53 @@ struct PendingChangeTests {
         #expect(await olga.epoch == 2)
     }
 }
+
+/// How long the past is kept, as an owner or admin says it for all.
+struct KeptHistoryTests {
+    private let world = MembershipWorld()
+
+    @Test func everybodyLearnsOfIt() async throws {
+        let olga = try await world.founded()
+        let walter = try await world.joins("Walter", .writer, by: olga)
+        let anna = try await world.joins("Anna", .admin, by: olga)
+        try await olga.engine.keepHistory(seconds: 1_209_600)
+        // Nothing new is no link.
+        let count = world.linkCount
+        try await olga.engine.keepHistory(seconds: 1_209_600)
+        #expect(world.linkCount == count)
+        for device in [walter, anna] {
+            try await device.sync()
+            #expect(await device.engine.chain.state.historySeconds == 1_209_600)
+        }
+        await #expect(throws: SyncError.membership(.refused(.missingRight(.setHistory)))) {
+            try await walter.engine.keepHistory(seconds: 0)
+        }
+        try await anna.engine.keepHistory(seconds: -1)
+        walter.restart()
+        for device in [walter, olga] {
+            try await device.sync()
+            #expect(await device.engine.chain.state.historySeconds == -1)
+        }
+    }
+
+    /// The remote refuses the link, which is made again once it takes it, behind another one.
+    @Test func theLastOneSaysSo() async throws {
+        let olga = try await world.founded()
+        let anna = try await world.joins("Anna", .admin, by: olga)
+        try await olga.sync()
+        world.remote.become(.readOnly)
+        do throws(SyncError) {
+            try await olga.engine.keepHistory(seconds: 60)
+            Issue.record("it was done")
+        } catch {
+            guard case .membership(.postponed("setting how long the past is kept", _, _)) = error else {
+                throw error
+            }
+        }
+        #expect(await olga.engine.chain.state.historySeconds == nil)
+        world.remote.become(.well)
+        try await anna.engine.keepHistory(seconds: 120)
+        for device in [olga, anna, olga] { try await device.sync() }
+        for device in [olga, anna] { #expect(await device.engine.chain.state.historySeconds == 60) }
+    }
+}

@@ -304,6 +304,21 @@ import Testing
         #expect(vault.state.restores.first?.announcer == alice.id)
     }
 
+    @Test func onlyEntitledMembersSayHowLongThePastIsKept() throws {
+        try vault.add(bob, .writer, by: alice)
+        #expect(vault.state.historySeconds == nil)
+        #expect(throws: TrustError.missingRight(.setHistory)) {
+            try vault.take(.keepHistory(seconds: 0), by: bob)
+        }
+        for seconds: Int64 in [1_209_600, -1, 0] {
+            try vault.take(.keepHistory(seconds: seconds), by: alice)
+            #expect(vault.state.historySeconds == seconds)
+            #expect(throws: TrustError.nothingNew) {
+                try vault.take(.keepHistory(seconds: seconds), by: alice)
+            }
+        }
+    }
+
     @Test func theChainIsReplayedFromItsLinks() throws {
         try vault.add(bob, .writer, by: alice)
         try vault.remove(bob, by: alice)

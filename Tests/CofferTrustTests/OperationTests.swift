@@ -22,8 +22,15 @@ import CofferTrust
             .changeRole(id, role: .writer, bounds: bounds), .removeMember(id, start: start, bounds: bounds),
             .rotateKey(start: start), .memberKeysRolled(id, head: head, bounds: .none),
             .restoreFromBackup(bounds: bounds), .leave(successor: id, bounds: bounds),
-            .leave(successor: nil, bounds: .none),
+            .leave(successor: nil, bounds: .none), .keepHistory(seconds: 0), .keepHistory(seconds: -1),
         ]
+    }
+
+    @Test(arguments: [-2, 10_000_000_001, .min, .max]) func timesOutOfRangeAreRefused(seconds: Int64) {
+        let body = MemberOperation.keepHistory(seconds: seconds).body
+        #expect(throws: FormatError.invalid(field: "seconds")) {
+            try MemberOperation(code: 9, body: body.span.bytes)
+        }
     }
 
     @Test func everyOperationReadsAsWritten() throws {

@@ -18,6 +18,7 @@ struct RightsModel {
         case rotate(epoch: UInt32)
         case record(Int)
         case restore
+        case keep(seconds: Int64)
         case leave(successor: Int?)
 
         var description: String {
@@ -28,6 +29,7 @@ struct RightsModel {
             case .rotate(let epoch): "rotate to \(epoch)"
             case .record(let who): "record \(who)"
             case .restore: "restore"
+            case .keep(let seconds): "keep \(seconds)"
             case .leave(let successor): "leave to \(successor.map(String.init) ?? "nobody")"
             }
         }
@@ -36,6 +38,7 @@ struct RightsModel {
     var members: [Int: Member]
     var epoch: UInt32 = 1
     var invites: Set<UInt64> = []
+    var historySeconds: Int64?
     /// The former roles of people who left and whom nobody has bounded yet.
     var left: [Int: Role] = [:]
     /// Everything that the vault ever knew about members.
@@ -98,6 +101,9 @@ struct RightsModel {
             guard rank >= 2, next == epoch + 1 else { return false }
             epoch = next
         case .restore: return rank >= 2
+        case .keep(let seconds):
+            guard rank >= 2, seconds != historySeconds else { return false }
+            historySeconds = seconds
         case .leave(let successor):
             let isLast = members[actor]?.role == .owner && ownerCount == 1
             guard isLast == (successor != nil) else { return false }

@@ -39,13 +39,14 @@ import CofferTrust
             let role = random.pick(Role.allCases) ?? .reader
             // Most of the time the epoch is the right one.
             let epoch = max(2, model.epoch + [0, 1, 1, 1, 1, 2][random.below(6)])
-            switch random.below(12) {
+            switch random.below(13) {
             case 0...3: return .add(who, role, invite: random.oneIn(2) ? UInt64(1 + random.below(8)) : nil)
             case 4...5: return .change(who, role)
             case 6: return .remove(who, epoch: epoch)
             case 7: return .rotate(epoch: epoch)
             case 8...9: return .record(who)
             case 10: return .restore
+            case 11: return .keep(seconds: Int64(random.below(3)) - 1)
             default: return .leave(successor: random.oneIn(2) ? who : nil)
             }
         }
@@ -69,6 +70,7 @@ import CofferTrust
                 return .memberKeysRolled(
                     people[who].id, head: try people[who].chain.head.orThrow(), bounds: .none)
             case .restore: return .restoreFromBackup(bounds: .none)
+            case .keep(let seconds): return .keepHistory(seconds: seconds)
             case .leave(let successor):
                 return .leave(successor: successor.map { people[$0].id }, bounds: .none)
             }

@@ -28,6 +28,7 @@ struct VectorRecords {
             "identity-chain": try identityChain(), "device-chain": try deviceChain(),
             "transient-key": transientKey(), "epoch-keys": epochKeys(), "wrap-set": try wrapSet(),
             "member-chain": try memberChain(), "invite": try invite(), "identity-card": try card(),
+            "kept-history": try keptHistory(),
         ]
     }
 
@@ -120,6 +121,26 @@ struct VectorRecords {
         }
         return [
             "about": "every operation of a member chain, in the order of operation codes 1 2 3 6 5 7 4 2 8",
+            "vault": hexadecimal(vault.bytes), "links": links(chain),
+            "identity chains": people.map { links($0.chain) },
+        ]
+    }
+
+    private func keptHistory() throws -> Fields {
+        var chain = MemberChain(id: ChainID(vault))
+        let root = try alice.chain.head.orThrow()
+        let people = [alice]
+        for operation in [
+            MemberOperation.createVault(
+                creator: alice.id, head: root, commitment: key.commitment, wraps: filled(0x11)),
+            .keepHistory(seconds: 1_209_600), .keepHistory(seconds: -1), .keepHistory(seconds: 0),
+        ] {
+            try chain.append(
+                try chain.link(operation, at: now, by: alice.pair.key, knowing: people.known),
+                knowing: people.known)
+        }
+        return [
+            "about": "CreateVault, then KeepHistory for two weeks, for ever, and for no time",
             "vault": hexadecimal(vault.bytes), "links": links(chain),
             "identity chains": people.map { links($0.chain) },
         ]

@@ -45,6 +45,17 @@ import CofferTrust
         return chain
     }
 
+    @Test func storedSettingsOfTheHistoryAreVerified() throws {
+        let fields = try stored("kept-history")
+        let chains = try #require(fields["identity chains"] as? [[String]])
+        let links = try #require(fields["links"] as? [String])
+        let chain = try MemberChain(
+            VaultID(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908), replaying: links.map(hex),
+            knowing: KnownIdentities(try chains.map(identity)))
+        #expect(chain.links.map(\.code) == [1, 9, 9, 9])
+        #expect(chain.state.historySeconds == 0)
+    }
+
     @Test func storedChainsAreVerified() throws {
         let fields = try stored("member-chain")
         let chains = try #require(fields["identity chains"] as? [[String]])

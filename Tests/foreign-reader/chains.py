@@ -122,6 +122,7 @@ class Members:
         self.sealed_keys = {}  # by epoch: the key of the one before
         self.wrap_sets = []  # epoch, hash, signer
         self.bounds = []
+        self.history = None  # how long the past is kept, in seconds
         for link in self.links:
             fields = Cursor(link.fields)
             signer = self.signer(link) if link.operation not in (1, 6) else None
@@ -206,6 +207,12 @@ class Members:
             self.bounds.append(Bound(link.sequence, signer.identity.id, False, read_bounds(fields)))
             if successor:
                 self.members[successor.identity.id] = Member(OWNER, successor.identity, successor.head)
+        elif operation == 9:  # KeepHistory
+            self.check_right(signer, ADMIN)
+            seconds = fields.u64()
+            require(seconds <= 10_000_000_000 or seconds == 2**64 - 1, "a time that the past cannot be kept for")
+            require(seconds != self.history, "a time that the past is kept for already")
+            self.history = seconds
         else:
             require(False, "an unknown operation")
 

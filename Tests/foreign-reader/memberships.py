@@ -262,7 +262,7 @@ def check(story, is_accepted):
 
 
 def check_vector():
-    """The chain with every operation that Coffer's own tests have."""
+    """The chains with every operation that Coffer's own tests have."""
     with open(os.path.join(vectors, "member-chain.json"), encoding="utf-8") as file:
         stored = json.load(file)
     people = [[bytes.fromhex(link) for link in links] for links in stored["identity chains"]]
@@ -270,6 +270,14 @@ def check_vector():
     for reader in READERS:
         if read(reader, bytes.fromhex(stored["vault"]), people, links).epoch != 3:
             sys.exit(f"{reader}: the epoch of member-chain.json")
+    with open(os.path.join(vectors, "kept-history.json"), encoding="utf-8") as file:
+        stored = json.load(file)
+    people = [[bytes.fromhex(link) for link in links] for links in stored["identity chains"]]
+    links = [bytes.fromhex(link) for link in stored["links"]]
+    for reader in READERS:
+        for count, seconds in ((2, 1_209_600), (3, 2**64 - 1), (4, 0)):
+            if read(reader, bytes.fromhex(stored["vault"]), people, links[:count]).history != seconds:
+                sys.exit(f"{reader}: link {count - 1} of kept-history.json")
 
 
 def main():

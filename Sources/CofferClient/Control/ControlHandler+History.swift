@@ -15,25 +15,14 @@ extension ControlHandler {
                 throw .content(.snapshotsLeft(names: snapshots, vault: mounted.name))
             }
         }
-        func set() throws(ClientError) {
-            do throws(FileSystemError) { try mounted.vault.history.set(retention) } catch {
-                throw .vault(error)
-            }
-        }
-        // The hidden directory comes or goes.
-        let isShown = retention != .none
-        if isShown == mounted.vault.history.isOn, isShown {
-            try set()
-        } else {
-            try withoutPast(mounted.slot, set)
-        }
+        try shared.keepHistory(of: mounted, retention)
     }
 
     /// Deletes a vault on this device, of whose past programs get nothing more.
     func deleteVault(_ name: String) throws(ClientError) {
         // One that could not be opened can be deleted, too.
         guard let mounted = try? vaults.named(name) else { return try shared.delete(name) }
-        try withoutPast(mounted.slot) { () throws(ClientError) in try shared.delete(name) }
+        try shared.withoutPast(mounted.slot) { () throws(ClientError) in try shared.delete(name) }
     }
 
     func history(

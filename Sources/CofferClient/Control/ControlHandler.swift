@@ -29,15 +29,12 @@ package final class ControlHandler: RequestPerformer {
     private let idle: IdleTime?
     /// Called with each name that changed in the mount's root.
     let rootChanged: @Sendable (String) -> Void
-    /// Runs something while no program looks at the past of the vault in a slot.
-    let withoutPast: @Sendable (UInt16, () throws(ClientError) -> Void) throws(ClientError) -> Void
 
     /// - Parameters:
     ///   - idle: Learns of commands.
     ///   - end: Ends the mount.
     ///   - isLocking: Whether the profile is being locked, or about to be.
     ///   - lock: Locks the profile.
-    ///   - withoutPast: Runs something while no program looks at the past of the vault in a slot.
     init(
         _ vaults: OpenVaults, _ shared: SharedVaults, mountPoint: String?, idle: IdleTime? = nil,
         end: @escaping @Sendable () -> Void = {},
@@ -45,9 +42,6 @@ package final class ControlHandler: RequestPerformer {
         lock: @escaping @Sendable (Bool, RequestClient) throws(ClientError) -> Void = {
             _, _ throws(ClientError) in throw .locking(.notMounted)
         },
-        withoutPast:
-            @escaping @Sendable (UInt16, () throws(ClientError) -> Void) throws(ClientError) -> Void =
-            { _, body throws(ClientError) in try body() },
         rootChanged: @escaping @Sendable (String) -> Void
     ) {
         self.vaults = vaults
@@ -58,7 +52,6 @@ package final class ControlHandler: RequestPerformer {
         self.end = end
         self.isLocking = isLocking
         self.rootChanged = rootChanged
-        self.withoutPast = withoutPast
     }
 
     /// Answers a request.
@@ -107,6 +100,7 @@ package final class ControlHandler: RequestPerformer {
                     name: record.name, id: record.id.description, created: record.created / 1_000_000_000,
                     epoch: record.keys.map(\.epoch.number).max() ?? 0, isOpen: mounted != nil,
                     items: max(0, (size?.items ?? 0) - 1), contentBytes: size?.content ?? 0,
+                    historySeconds: (try? mounted?.vault.history.retention())?.seconds,
                     historyBytes: size?.pastContent ?? 0,
                     snapshots: (try? mounted?.vault.history.snapshots().count) ?? 0, storeBytes: store ?? 0,
                     stopped: mounted?.vault.stoppedReason, unstored: unstored,

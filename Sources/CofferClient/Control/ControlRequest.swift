@@ -76,7 +76,7 @@ package enum RequestMessage: Codable, Sendable {
     case lockState(LockStateRequest)
 
     /// The version of the messages between commands and mounts; part of the socket's name.
-    static let version = 10
+    static let version = 11
 
     /// The request in the message.
     var request: any ControlRequest {

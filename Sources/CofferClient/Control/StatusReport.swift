@@ -40,6 +40,8 @@ package struct VaultReport: Codable, Sendable {
     package let items: Int64
     /// The bytes of content.
     package let contentBytes: Int64
+    /// How long past states are kept, in seconds; 0 for none, −1 for ever; absent if that is not known.
+    package let historySeconds: Int64?
     /// The bytes of content that only the history has.
     package let historyBytes: Int64
     /// The number of snapshots.

@@ -149,7 +149,10 @@ package final class MountService: Sendable {
         }
         self.session = session
         vaults.setSink(session.changes)
-        let shared = SharedVaults(vaults, limits: options.limits) { name in
+        let shared = SharedVaults(
+            vaults, limits: options.limits,
+            withoutPast: { slot, body throws(ClientError) in try session.withoutPast(of: slot, body) }
+        ) { name in
             session.forgetRootEntry(Array(name.utf8))
         }
         self.shared = shared
@@ -167,8 +170,7 @@ package final class MountService: Sendable {
         let handler = ControlHandler(
             vaults, shared, mountPoint: point.path, idle: idle, end: end,
             isLocking: { locking.isUnderWay || idle?.isDue ?? false },
-            lock: { force, client throws(ClientError) in try locking.lock(force, client) },
-            withoutPast: { slot, body throws(ClientError) in try session.withoutPast(of: slot, body) }
+            lock: { force, client throws(ClientError) in try locking.lock(force, client) }
         ) { name in
             session.forgetRootEntry(Array(name.utf8))
         }

@@ -28,18 +28,22 @@ final class SharedVault: Sendable {
     /// The name of the vault that received the changes that may not be sent.
     let asideVault = Mutex<String?>(nil)
     let problems: ProblemLog
+    /// Runs something while no program looks at the past of the vault in a slot.
+    let withoutPast: SharedVaults.WithoutPast
     private let task = Mutex<Task<Void, Never>?>(nil)
     /// Sync rounds that commands wait for.
     private let rounds = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
 
     init(
         _ mounted: MountedVault, _ share: VaultShare, in profile: Profile, problems: ProblemLog,
-        limits: TransferLimits? = nil
+        limits: TransferLimits? = nil,
+        withoutPast: @escaping SharedVaults.WithoutPast = { _, body throws(ClientError) in try body() }
     ) throws(ClientError) {
         self.mounted = mounted
         self.share = share
         self.profile = profile
         self.problems = problems
+        self.withoutPast = withoutPast
         let vault = mounted.vault
         let patient = Self.patient(try Self.backend(share.url, profile.logins))
         traffic = CountingRemote(limits.map { RateLimitedRemote(patient, $0) } ?? patient)
@@ -196,7 +200,7 @@ final class SharedVault: Sendable {
     /// How long to wait for cancelled tasks, in nanoseconds.
     private static let endTime: Int64 = 10_000_000_000
 
-    /// Applies the role, and reports new findings, after each change of the engine's status.
+    /// Applies the role and the common settings, and reports new findings, after each change of the engine's status.
     private func follow() async {
         var told: Set<String> = []
         var hadFailure = false
@@ -204,6 +208,7 @@ final class SharedVault: Sendable {
             if hadFailure, status.failure == nil { replica.noteRemoteAnswers() }
             hadFailure = status.failure != nil
             await applyRole()
+            await applyHistory()
             // During a round, objects may seem to be missing that the next request brings.
             guard status.phase == .idle else { continue }
             let findings = Set(status.findings.map(\.description))
@@ -293,6 +298,7 @@ final class SharedVault: Sendable {
             }
             replica.sendEverything(false)
             await applyRole()
+            await applyHistory()
             news.update { $0.result = result }
         }
         let number = ObjectIdentifier(news)

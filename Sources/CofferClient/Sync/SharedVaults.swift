@@ -25,6 +25,8 @@ final class SharedVaults: Sendable {
     let vaults: OpenVaults
     /// Called with the name of each vault that is added to the mount's root.
     let rootChanged: @Sendable (String) -> Void
+    /// Runs something while no program looks at the past of the vault in a slot.
+    let withoutPast: WithoutPast
     private let limits: TransferLimits?
     private let state = Mutex(State())
     private let joiningTask = Mutex<Task<Void, Never>?>(nil)
@@ -32,14 +34,18 @@ final class SharedVaults: Sendable {
     var profile: Profile { vaults.profile }
     var problems: ProblemLog { vaults.problems }
 
-    /// - Parameter limits: What all remotes together may send and receive; nil for no limit.
+    /// - Parameters:
+    ///   - limits: What all remotes together may send and receive; nil for no limit.
+    ///   - withoutPast: Runs something while no program looks at the past of the vault in a slot.
     init(
         _ vaults: OpenVaults, limits: TransferLimits? = nil,
+        withoutPast: @escaping WithoutPast = { _, body throws(ClientError) in try body() },
         rootChanged: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.vaults = vaults
         self.limits = limits
         self.rootChanged = rootChanged
+        self.withoutPast = withoutPast
         for mounted in vaults.vaults {
             guard let share = profile.share(of: mounted.vault.id), share.hasRemote else { continue }
             do throws(ClientError) {
@@ -52,7 +58,8 @@ final class SharedVaults: Sendable {
     }
 
     private func make(_ mounted: MountedVault, _ share: VaultShare) throws(ClientError) -> SharedVault {
-        try SharedVault(mounted, share, in: profile, problems: vaults.problems, limits: limits)
+        try SharedVault(
+            mounted, share, in: profile, problems: vaults.problems, limits: limits, withoutPast: withoutPast)
     }
 
     func open(_ mounted: MountedVault, _ share: VaultShare) throws(ClientError) -> SharedVault {
@@ -170,6 +177,7 @@ final class SharedVaults: Sendable {
             let key = shared.firstKey
             try shared.asking { engine async throws(SyncError) in try await engine.share(key) }
             try shared.checkFirstLink()
+            try shared.publishHistory()
             try profile.setShare(share)
             mounted.vault.cache.setCacheLimit(profile.use(of: id).cacheLimit)
             _ = try open(mounted, share)

@@ -11,6 +11,7 @@ extension MemberOperation: ChainOperation {
         case .memberKeysRolled: 6
         case .restoreFromBackup: 7
         case .leave: 8
+        case .keepHistory: 9
         }
     }
 
@@ -46,6 +47,7 @@ extension MemberOperation: ChainOperation {
             writer.number(UInt8(successor == nil ? 0 : 1))
             if let successor { writer.bytes32(successor) }
             bounds.write(into: &writer)
+        case .keepHistory(let seconds): writer.number(UInt64(bitPattern: seconds))
         }
         return writer.finish()
     }
@@ -81,6 +83,10 @@ extension MemberOperation: ChainOperation {
         case 8:
             self = .leave(
                 successor: try cursor.successor(from: body), bounds: try LogBounds(&cursor, from: body))
+        case 9:
+            let seconds = Int64(bitPattern: try cursor.number(UInt64.self, from: body))
+            guard Self.historySeconds.contains(seconds) else { throw .invalid(field: "seconds") }
+            self = .keepHistory(seconds: seconds)
         default: throw .unknown(field: "operation", found: UInt32(code))
         }
         try cursor.expectEnd(of: body)

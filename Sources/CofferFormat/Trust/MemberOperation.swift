@@ -29,6 +29,11 @@ package enum MemberOperation: Equatable, Sendable {
     case restoreFromBackup(bounds: LogBounds)
     /// The signer leaves; a last owner names a successor.
     case leave(successor: IdentityID?, bounds: LogBounds)
+    /// All devices keep the past of the vault for this time, in seconds; 0 for none, −1 for ever.
+    case keepHistory(seconds: Int64)
+
+    /// The times for which the past can be kept, in seconds, with the two special values: up to 316 years.
+    package static let historySeconds: ClosedRange<Int64> = -1...10_000_000_000
 
     /// How an epoch begins: 140 bytes.
     ///

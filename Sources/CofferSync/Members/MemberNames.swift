@@ -34,7 +34,7 @@ extension PendingChange {
                 .memberKeysRolled(let identity, _, _):
                 identity
             case .leave: own
-            case .rotateKey, .restoreFromBackup, nil: nil
+            case .rotateKey, .restoreFromBackup, .keepHistory, nil: nil
             }
         let name = identity.map(names.name(of:)) ?? ""
         let text =
@@ -47,6 +47,7 @@ extension PendingChange {
             case .leave: "leaving the vault"
             case .rotateKey: "changing the vault's key"
             case .restoreFromBackup: "announcing a restore"
+            case .keepHistory: "setting how long the past is kept"
             case nil: "a change of the members"
             }
         self.init(identity: identity, name: identity.flatMap(names.known), text: text)

@@ -141,6 +141,7 @@ extension SyncEngine {
             // A user that was a member in the meantime, and no longer is, is not brought back.
             guard !chain.hasChanged(identity, since: record.sequence) else { return }
             try await addMember(identity, role)
+        case .keepHistory(let seconds): try await keepHistory(seconds)
         // A request is still there; a rotation that is due is still due.
         case .addMember, .createVault, .rotateKey, .memberKeysRolled, .restoreFromBackup, nil: break
         }
@@ -233,6 +234,14 @@ extension SyncEngine {
                 bounds = try logs.bounds(of: identity)
             }
             return PendingLink(link: try link(.changeRole(identity, role: role, bounds: bounds)))
+        }
+    }
+
+    /// - Parameter seconds: As in `MemberOperation.keepHistory`.
+    func keepHistory(_ seconds: Int64) async throws(SyncError) {
+        try await link { () async throws(SyncError) in
+            guard chain.state.historySeconds != seconds else { return nil }
+            return PendingLink(link: try link(.keepHistory(seconds: seconds)))
         }
     }
 

@@ -144,6 +144,19 @@ extension SyncEngine {
         }
     }
 
+    /// Has all devices keep the past for a time.
+    ///
+    /// - Parameter seconds: As in `MemberOperation.keepHistory`.
+    /// - Throws: `.membership(.refused)`.
+    package func keepHistory(seconds: Int64) async throws(SyncError) {
+        try await changingMembers { () async throws(SyncError) in
+            guard chain.state.may(ownIdentity, .setHistory) else {
+                throw .membership(.refused(.missingRight(.setHistory)))
+            }
+            try await keepHistory(seconds)
+        }
+    }
+
     /// Begins the next epoch of the vault's key, whether that is owed or not.
     package func rotate() async throws(SyncError) {
         try await changingMembers { () async throws(SyncError) in

@@ -35,6 +35,10 @@ extension MemberLedger: Ledger {
         case .leave(let successor, let bounds):
             try require(.leave, of: signer)
             try leave(signer, successor, bounds, link)
+        case .keepHistory(let seconds):
+            try require(.setHistory, of: signer)
+            guard historySeconds != seconds else { throw .nothingNew }
+            historySeconds = seconds
         }
     }
 

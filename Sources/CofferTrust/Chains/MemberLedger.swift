@@ -102,6 +102,8 @@ package struct MemberLedger: Sendable {
     package internal(set) var removals: [Removal] = []
     /// All restores, in order.
     package internal(set) var restores: [Restore] = []
+    /// How long all devices keep the past, in seconds; 0 for none, −1 for ever; nil if no link says so.
+    package internal(set) var historySeconds: Int64?
     /// The standings of each current or former member, in the order of their links.
     var standings: [IdentityID: [Standing]] = [:]
     var heads: [IdentityID: LinkHead] = [:]

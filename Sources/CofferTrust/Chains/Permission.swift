@@ -28,6 +28,8 @@ package enum Permission: String, Sendable, CaseIterable {
     case recordOwnerKeys = "record rolled keys of other owners"
     /// Announces that the storage was restored from a backup.
     case restore = "announce a restore"
+    /// Says how long all devices keep the past.
+    case setHistory = "set how long the past is kept"
     /// States that contents lie elsewhere at the remote.
     case moveContents = "move contents"
     /// Invites and adds owners and admins.
@@ -43,7 +45,7 @@ package enum Permission: String, Sendable, CaseIterable {
         case .read, .acknowledge, .rollOwnKeys, .leave: [.owner, .admin, .writer, .reader]
         case .write: [.owner, .admin, .writer]
         case .addMembers, .changeRoles, .removeMembers, .removeAdmins, .rotate, .recordKeys, .restore,
-            .moveContents:
+            .setHistory, .moveContents:
             [.owner, .admin]
         case .recordOwnerKeys, .addAdmins, .changeAdmins, .removeOwners: [.owner]
         }

@@ -13,11 +13,13 @@ extension History {
         /// For ever; the older, the fewer.
         case forever
 
-        init(_ seconds: Int64) {
+        /// - Parameter seconds: 0 for none, and less for ever.
+        package init(_ seconds: Int64) {
             self = seconds == 0 ? .none : seconds < 0 ? .forever : .seconds(seconds)
         }
 
-        var seconds: Int64 {
+        /// The time in seconds; 0 for none, −1 for ever.
+        package var seconds: Int64 {
             switch self {
             case .none: 0
             case .seconds(let seconds): max(1, seconds)

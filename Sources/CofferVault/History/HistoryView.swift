@@ -1,3 +1,4 @@
+internal import CofferCrypto
 package import CofferFormat
 internal import CofferStore
 package import CofferSystem

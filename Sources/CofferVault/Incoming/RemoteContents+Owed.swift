@@ -40,6 +40,7 @@ extension RemoteContents {
     /// Whether a content that this device lacks may be waiting.
     private var mayLack: Bool { owed.withLock { $0?.mayArrive ?? true } }
 
+    /// Puts in place what has arrived of all that is owed.
     package func placeArrived(in vault: Vault) throws(FileSystemError) {
         try setArrivedPlaces(in: vault)
         let known = owed.withLock { $0 }

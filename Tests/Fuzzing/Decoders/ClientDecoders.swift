@@ -95,7 +95,7 @@ extension Decoder {
     static let controlResponse = Decoder(name: "control-response", byteCountMax: 1024) {
         let vault = VaultReport(
             name: "Work", id: "00", created: 1, epoch: 1, isOpen: true, items: 2, contentBytes: 3,
-            historyBytes: 5, snapshots: 1, storeBytes: 4,
+            historySeconds: -1, historyBytes: 5, snapshots: 1, storeBytes: 4,
             stopped: nil, cacheLimit: nil, sync: nil)
         let report = StatusReport(
             profile: "/p", name: "Alice", device: "laptop", mountPoint: "/m", vaults: [vault],

@@ -33,7 +33,7 @@ extension Decoder {
             .changeRole(.zero, role: .reader, bounds: bounds),
             .removeMember(.zero, start: start, bounds: bounds), .rotateKey(start: start),
             .memberKeysRolled(.zero, head: head, bounds: bounds), .restoreFromBackup(bounds: bounds),
-            .leave(successor: .zero, bounds: bounds),
+            .leave(successor: .zero, bounds: bounds), .keepHistory(seconds: 1),
         ]
         let device = try DeviceOperation.adding(
             DeviceID(low: 1, high: 1), signing: signer(2), agreement: .zero, name: "ä", model: "b",
