@@ -88,6 +88,9 @@ class Chain:
     def leave(self, who, successor=None):
         self.say(8, who, (b"\1" + successor.id if successor else b"\0") + NO_BOUNDS)
 
+    def keep(self, seconds, by=None):
+        self.say(9, by or self.ann, u64(seconds % 2**64))
+
     def next_epoch(self):
         self.epoch += 1
         return u32(self.epoch) + bytes(136)
@@ -137,11 +140,16 @@ def an_admin_acts_where_no_owner_has_keys(chain):
     chain.change(chain.carol, OWNER, by=chain.bob)
 
 
+def the_past_is_kept_for_other_times(chain):
+    for seconds in (1, 10_000_000_000, -1, 0):
+        chain.keep(seconds, by=chain.bob)
+
+
 ACCEPTED = [
     a_member_leaves_and_is_bounded, a_member_who_was_bounded_is_added_again,
     the_last_owner_leaves_and_its_successor_bounds_it, an_owner_leaves_and_an_admin_rotates,
     keys_are_rolled_and_the_member_is_removed, a_revoked_owner_is_removed_by_an_admin,
-    an_admin_acts_where_no_owner_has_keys,
+    an_admin_acts_where_no_owner_has_keys, the_past_is_kept_for_other_times,
 ]
 
 # MARK: What is refused: the last link of each
@@ -218,12 +226,30 @@ def the_last_owner_becomes_a_reader(chain):
     chain.change(chain.ann, READER)
 
 
+def a_writer_ends_the_past(chain):
+    chain.keep(0, by=chain.carol)
+
+
+def the_past_is_kept_as_before(chain):
+    chain.keep(60)
+    chain.keep(60, by=chain.bob)
+
+
+def the_past_is_kept_for_too_long(chain):
+    chain.keep(10_000_000_001)
+
+
+def the_past_is_kept_for_a_negative_time(chain):
+    chain.keep(-2)
+
+
 REFUSED = [
     a_member_who_left_is_added_unbounded, a_member_who_left_is_bounded_twice, a_stranger_is_removed,
     an_owner_who_left_is_bounded_by_an_admin, a_writer_bounds_a_member_who_left, a_member_who_left_signs,
     the_last_owner_leaves_alone, a_member_names_a_successor, a_former_member_returns_with_older_keys,
     the_old_key_signs_after_it_was_rolled, the_old_key_records_the_new_one, an_admin_adds_an_admin,
-    a_role_that_is_the_same, the_last_owner_becomes_a_reader,
+    a_role_that_is_the_same, the_last_owner_becomes_a_reader, a_writer_ends_the_past, the_past_is_kept_as_before,
+    the_past_is_kept_for_too_long, the_past_is_kept_for_a_negative_time,
 ]
 
 # MARK: Both readers
