@@ -4,6 +4,8 @@ package struct ArchiveEntry: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         case directory
         /// A file: its size, and the ranges that have data, ascending; all else is a hole.
+        ///
+        /// A range that does not end with the file has a multiple of 512 bytes: GNU tar begins each with a block.
         case file(size: Int64, data: [Range<Int64>])
         /// A further name of an item whose first name comes earlier.
         case link(to: [[UInt8]])

@@ -66,9 +66,9 @@ struct SparseMap: Sendable {
             self.offset = value
             return false
         }
-        guard value <= size - offset, value > 0 || offset == size else {
-            throw .invalid(field: "list of ranges")
-        }
+        guard value <= size - offset, value > 0 || offset == size,
+            offset + value == size || ArchiveLimits.padding(after: value) == 0
+        else { throw .invalid(field: "list of ranges") }
         if value > 0 { ranges.append(offset..<offset + value) }
         end = offset + value
         self.offset = nil

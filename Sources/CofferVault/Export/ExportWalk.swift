@@ -82,7 +82,13 @@ package struct ExportWalk {
     }
 
     private func ranges(of item: Attributes) throws(FileSystemError) -> [Range<Int64>] {
-        let ranges = try view.dataRanges(of: item.number)
+        let count = Int64(ArchiveLimits.blockByteCount)
+        var blocks = RangeSet<Int64>()
+        for range in try view.dataRanges(of: item.number) {
+            let end = (range.upperBound + count - 1) / count * count
+            blocks.insert(contentsOf: range.lowerBound / count * count..<min(end, item.size))
+        }
+        let ranges = Array(blocks.ranges)
         // With so many holes, they are zeros in the archive, and holes again after an import.
         return ranges.count > ArchiveLimits.rangeCountMax ? [0..<item.size] : ranges
     }

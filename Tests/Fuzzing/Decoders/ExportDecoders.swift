@@ -22,7 +22,7 @@ extension Decoder {
         let root = ArchiveEntry(path: [], kind: .directory, permissions: 0o755, modified: -1)
         let attribute = ArchiveEntry.Attribute(name: Array("user.a=%".utf8), value: [0, 0xFF])
         let kinds: [ArchiveEntry.Kind] = [
-            .directory, .file(size: 0, data: []), .file(size: 700, data: [1..<2, 600..<601]),
+            .directory, .file(size: 0, data: []), .file(size: 700, data: [1..<513, 600..<700]),
             .link(to: [[0x62]]), .symbolicLink([0xFF]), .fifo,
             .characterDevice(ArchiveDevice(major: 1, minor: 3)),
             .blockDevice(ArchiveDevice(major: 8, minor: 0)),
@@ -32,7 +32,7 @@ extension Decoder {
                 path: [[0x61], [0xFF, 0x0A]], kind: kind, permissions: 0o644, modified: 5,
                 attributes: [attribute])
             var bytes = try ArchiveWriter.header(of: root) + ArchiveWriter.header(of: entry)
-            if case .file(_, let data) = kind, !data.isEmpty { bytes += [UInt8](repeating: 0, count: 512) }
+            if case .file(_, let data) = kind, !data.isEmpty { bytes += [UInt8](repeating: 0, count: 1024) }
             return bytes + ArchiveWriter.end
         }
     } run: { bytes in
