@@ -235,7 +235,14 @@ import Testing
         notLast[3] &= 0x7F
         #expect(error([pieces[0], pieces[1], notLast]) == "damagedExport")
         try Self.expectNothingNew(profile)
-        // The same key under another header.
+        // A recipient was taken out of the header; the key of the other one is the right one.
+        let card = try Self.card(profile)
+        let both = try Self.export(profile, try ExportSeal(cards: [card, card])).bytes
+        var alone = Array(both[..<begin])
+        alone[12] = 1
+        let rest = both[(begin + 110)...]
+        #expect(Self.error { _ = try Self.importing(alone + rest, to: profile) } == "damagedExport")
+        // The same pieces under another header.
         let other = try Self.ownSeal(profile)
         let otherHeader = other.header
         #expect(
