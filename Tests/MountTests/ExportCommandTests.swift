@@ -166,6 +166,41 @@ extension MountTests {
             }
         }
 
+        /// A read-only mount is exported, and gets no vault.
+        @Test func onAReadOnlyMount() throws {
+            try withMountedProfile { profile in
+                try Self.fill(profile.vault)
+                try profile.remount("ro")
+                let file = "\(profile.base)/export"
+                try Self.exportCommand(profile, to: file).succeed()
+                for _ in 0..<5 {
+                    let result = try Self.importCommand(profile, from: file).fail(with: 74)
+                    #expect(result.error.contains("read-only"), "\(result.error)")
+                }
+                try profile.remount()
+                try Self.importCommand(profile, from: file).succeed()
+                try Self.compare("\(profile.point)/Copy")
+            }
+        }
+
+        /// A disk that gets full during an import leaves no vault, and gets its space back.
+        @Test func aFullDiskOfTheProfile() throws {
+            let file = NSTemporaryDirectory() + "/coffer-export-\(UUID().uuidString)"
+            defer { unlink(file) }
+            try withMountedProfile { profile in
+                try Files.write(pattern(60_000_000), to: profile.path("large"))
+                try Self.exportCommand(profile, to: file).succeed()
+            }
+            try LoopDisk.with(megabytes: 48) { disk in
+                try withProfile(mounted: nil, disk: disk) { profile in
+                    let result = try Self.importCommand(profile, from: file).fail(with: 74)
+                    #expect(result.error.contains("no space"))
+                    #expect(try Files.names("\(profile.home)/vaults").count == 1)
+                    #expect(try profile.command("vault", "list").succeed().lines == ["Personal"])
+                }
+            }
+        }
+
         // MARK: Ends
 
         /// Feeds half an export to an import, and waits until it has begun.

@@ -139,7 +139,10 @@ package final class ProfileAccess: Sendable {
         try send(request.message, to: connection)
         if let stream {
             let result = coffer_send_descriptor(connection.number, stream)
-            if result < 0 { throw .system(SystemError("sendmsg", code: -result, on: "control socket")) }
+            // A mount that refuses the request has answered, and reads nothing more.
+            if result < 0, result != -EPIPE, result != -ECONNRESET {
+                throw .system(SystemError("sendmsg", code: -result, on: "control socket"))
+            }
         }
         while true {
             let line = try answer(from: connection)
