@@ -7,6 +7,8 @@ internal import Glibc
 package enum AwaitedStream {
     /// How long to wait at a time, in milliseconds.
     private static let step: Int32 = 250
+    /// What a pipe takes without waiting, once poll(2) says that it can be written (PIPE_BUF).
+    private static let pipeByteCount = 4096
 
     /// Reads until `bytes` is full, or the stream ends.
     ///
@@ -40,11 +42,11 @@ package enum AwaitedStream {
     package static func write(
         _ bytes: RawSpan, to descriptor: Int32, subject: String, isAwaited: () -> Bool
     ) throws(SystemError) {
+        let part = FileStatus.isRegular(descriptor) ? bytes.byteCount : pipeByteCount
         var done = 0
         while done < bytes.byteCount {
             try wait(for: POLLOUT, descriptor, subject, isAwaited)
-            // A pipe that can be written takes at least this much without waiting.
-            let rest = bytes.extracting(done..<bytes.byteCount)
+            let rest = bytes.extracting(done..<min(done + part, bytes.byteCount))
             done += try unsafe rest.withUnsafeBytes { buffer throws(SystemError) in
                 // SAFETY: the buffer lives as long as the call.
                 try retryingInterrupted("write", on: subject) {

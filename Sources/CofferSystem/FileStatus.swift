@@ -38,6 +38,12 @@ package struct FileStatus: Equatable, Sendable {
         return file.kind == .regular ? file.byteCount : 0
     }
 
+    /// Whether an open file is a regular one.
+    static func isRegular(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     init(_ status: stat) {
         kind =
             switch status.st_mode & S_IFMT {
