@@ -209,6 +209,30 @@ import Testing
         #expect(try vault.check { _, _ in }.damage.map(\.text) == [])
     }
 
+    /// On a full disk, the vault goes on without an export, or has one.
+    @Test func aFullDisk() throws {
+        let vault = try TestVault.create(byteCount: 32 << 20).open()
+        var random = SplitMix64(seed: 1)
+        for number in 0..<1000 {
+            do {
+                try vault.put(random.bytes(300_000), to: try vault.makeFile("\(number)"))
+            } catch FileSystemError.noSpace {
+                break
+            }
+        }
+        do {
+            vault.export.release(try vault.export.hold())
+        } catch FileSystemError.noSpace {
+            #expect(!vault.history.isOn)
+        }
+        #expect(vault.stoppedReason == nil)
+        try vault.remove("0")
+        try vault.remove("1")
+        try vault.commit()
+        let archive = try Self.archive(of: vault)
+        #expect(archive.count > 1_000_000)
+    }
+
     /// After a crash, the next opening knows no past, and what was held goes.
     @Test(arguments: 0..<4 as Range<UInt64>)
     func crashWhileHeld(seed: UInt64) throws {

@@ -14,8 +14,14 @@ extension Export {
     package func hold() throws(FileSystemError) -> HistoryView {
         if vault.isReadOnly { return try holdReadOnly() }
         var view: HistoryView?
+        // An error of `body` would stop the vault.
+        var refusal: FileSystemError?
         try vault.history.commit { state throws(FileSystemError) in
             if state.tree.history == nil {
+                do throws(FileSystemError) { try state.space.ensure(for: 65_536) } catch {
+                    refusal = error
+                    return
+                }
                 let time = Clock.realTime
                 if state.index.hasHistory {
                     let old = try state.index.history()
@@ -31,6 +37,7 @@ extension Export {
             state.tree.history?.isDue = true
             view = vault.history.view(at: recorder.present, &state)
         }
+        if let refusal { throw refusal }
         guard let view else { throw .stopped(reason: "the present state cannot be held") }
         return view
     }
