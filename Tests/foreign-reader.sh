@@ -200,7 +200,26 @@ recovered() {
 }
 holds 'the words of a recovery sheet open a profile backup: a name, remotes, keys' recovered
 
-heading '7. What lies on a device'
+heading '7. What an export has'
+printf 'of the export\n' >"$work/export-passphrase"
+person bob identity show --card >"$work/bob.card"
+# as_exported WAY…: opens the export of Plans, and compares what tar makes of it with the mount that there was.
+as_exported() {
+    rm -rf "$work/unpacked" && mkdir "$work/unpacked" && "$reader/exports.py" "$work/export" "$@" >"$work/archive" &&
+        tar -C "$work/unpacked" --xattrs --xattrs-include='*' --warning=no-unknown-keyword -xpf "$work/archive" &&
+        python3 "$reader/listing.py" "$work/unpacked" >"$work/there" && diff "$work/mount" "$work/there"
+}
+export_with() { rm -f "$work/export" && person bob vault export Plans "$work/export" "$@"; }
+holds 'an export is written for a passphrase' \
+    export_with --strength interactive --export-passphrase-file "$work/export-passphrase"
+holds 'the passphrase opens it, and tar has all of the vault' as_exported passphrase "$work/export-passphrase"
+holds 'an export is written for a card' export_with --to "$work/bob.card"
+holds 'the identity opens it' as_exported profile "$work/bob/profile" "$work/passphrase"
+fails 'another identity does not' as_exported profile "$work/alice/profile" "$work/passphrase"
+printf 'x' | dd of="$work/export" bs=1 seek=100000 conv=notrunc status=none
+fails 'a byte of an export that was changed is noticed' as_exported profile "$work/bob/profile" "$work/passphrase"
+
+heading '8. What lies on a device'
 holds 'the values of the documents are what the documents give' python3 "$reader/values.py"
 holds 'contents that move are what the documents say' python3 "$reader/moving.py"
 holds 'what members may do is what the documents say' python3 "$reader/memberships.py"
@@ -254,14 +273,14 @@ read_store dan Personal || { cat "$work/facts"; stop 'the worked reader does not
 sed 's/^/    /' "$work/facts"
 holds 'after a mount was killed, what was synced is read from the logs' same_files "$work/mount"
 
-heading '8. A checkpoint'
+heading '9. A checkpoint'
 read_checkpoints
 
-heading '9. Two histories of the members, and of a log'
+heading '10. Two histories of the members, and of a log'
 read_forks
 read_forked_log
 
-heading '10. Two devices of one person, one of them revoked'
+heading '11. Two devices of one person, one of them revoked'
 read_devices
 
 heading 'Result'

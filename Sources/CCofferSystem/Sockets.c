@@ -56,6 +56,50 @@ int coffer_connect(const char *path) {
     return descriptor;
 }
 
+int coffer_send_descriptor(int socket, int descriptor) {
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    char byte = 0;
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    memset(&control, 0, sizeof control);
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof descriptor);
+    memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    ssize_t count;
+    do count = sendmsg(socket, &message, MSG_NOSIGNAL);
+    while (count == -1 && errno == EINTR);
+    return count == -1 ? -errno : 0;
+}
+
+int coffer_receive_descriptor(int socket) {
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    char byte;
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    ssize_t count;
+    do count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    while (count == -1 && errno == EINTR);
+    if (count == -1) return -errno;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (count == 0 || !header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+        header->cmsg_len != CMSG_LEN(sizeof(int))) {
+        return -EBADMSG;
+    }
+    int descriptor;
+    memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+    return descriptor;
+}
+
 /// Finds the addresses of a host, or those to listen on.
 static struct addrinfo *addresses(const char *host, const char *port, int flags) {
     struct addrinfo hints, *found = NULL;

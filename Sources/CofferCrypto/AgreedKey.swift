@@ -23,6 +23,27 @@ extension SymmetricKey where Role == WrapRole {
     }
 }
 
+extension SymmetricKey where Role == ExportRecipientRole {
+    /// The key that one shared secret agrees on: unkeyed BLAKE2b-256 of "coffer/1/", the purpose, a zero byte, the secret,
+    /// and `context`.
+    ///
+    /// - Parameters:
+    ///   - secret: A shared secret of X25519, 32 bytes.
+    ///   - context: The public keys that the key belongs to; of a fixed length.
+    package static func agreed(
+        _ secret: borrowing SecretBytes, context: [UInt8]
+    ) -> SymmetricKey<ExportRecipientRole> {
+        let purpose = Array("coffer/1/\(ExportRecipientRole.purpose)\0".utf8)
+        let count = purpose.count + secret.count + context.count
+        let input = SecretBytes(count: count) { (input: inout MutableRawSpan) throws(Never) in
+            unsafe input.copyBytes(from: purpose.span.bytes)
+            secret.withBytes { input.copyBytes(from: $0, at: purpose.count) }
+            unsafe input.copyBytes(from: context.span.bytes, at: count - context.count)
+        }
+        return SymmetricKey(Blake2b.secret(input))
+    }
+}
+
 extension AgreementKey {
     /// Whether every shared secret with a public key would be all zeros.
     ///

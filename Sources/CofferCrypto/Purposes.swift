@@ -40,6 +40,8 @@ package enum HashPurpose: String, Sendable {
     case profile
     /// A profile backup, to detect that it was cut or changed before anybody types a key.
     case profileBackup = "profile backup"
+    /// The header of an export.
+    case exportHeader = "export header"
     /// A sealed page of a content's tree.
     case contentPage = "content page"
     /// The plaintext of such a page; never leaves the device.

@@ -73,6 +73,15 @@ package enum RecoveryIDRole: PublishedRole { package static let purpose = "recov
 /// Wraps the profile key for a recovery key.
 package enum RecoveryWrapRole: KeyRole { package static let purpose = "recovery wrap" }
 
+/// Random, one for each export; parent of the next.
+package enum ExportRole: KeyRole { package static let purpose = "export" }
+/// Seals the pieces of an export.
+package enum ExportPieceRole: KeyRole { package static let purpose = "export piece" }
+/// Derived from an unlock key; seals the key of an export.
+package enum ExportPassphraseRole: KeyRole { package static let purpose = "export passphrase" }
+/// Derived from a key agreement; seals the key of an export for one recipient.
+package enum ExportRecipientRole: KeyRole { package static let purpose = "export recipient" }
+
 /// Random at first, shared by the devices of a person; the parent of one transient key, and of the next seed.
 package enum TransientSeedRole: KeyRole { package static let purpose = "transient seed" }
 /// The private half of a transient key.

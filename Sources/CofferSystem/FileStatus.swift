@@ -30,6 +30,20 @@ package struct FileStatus: Equatable, Sendable {
         self.init(status)
     }
 
+    /// The size of an open regular file; 0 for pipes and the like.
+    package static func byteCount(of descriptor: Int32) -> Int {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { return 0 }
+        let file = FileStatus(status)
+        return file.kind == .regular ? file.byteCount : 0
+    }
+
+    /// Whether an open file is a regular one.
+    static func isRegular(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     init(_ status: stat) {
         kind =
             switch status.st_mode & S_IFMT {

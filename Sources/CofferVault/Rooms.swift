@@ -13,6 +13,11 @@ package struct History: Sendable {
     let vault: Vault
 }
 
+/// The vault as an archive: what is exported, and what is imported.
+package struct Export: Sendable {
+    let vault: Vault
+}
+
 /// Work on stored contents: compaction, re-encryption, and erasing large items.
 package struct Repacking: Sendable {
     let vault: Vault
@@ -47,6 +52,8 @@ extension Vault {
     package var cache: Cache { Cache(vault: self) }
     /// The past.
     package var history: History { History(vault: self) }
+    /// The vault as an archive.
+    package var export: Export { Export(vault: self) }
     /// The facts.
     package var facts: VaultFacts { VaultFacts(vault: self) }
     /// Taking back changes.

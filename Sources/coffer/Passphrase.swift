@@ -30,13 +30,14 @@ struct Passphrase {
 
     /// Asks for a new passphrase twice, and for confirmation if it is short.
     ///
+    /// - Parameter subject: What it opens, for the warning.
     /// - Throws: `.passphrasesDiffer`.
-    static func promptTwice(_ prompt: String) throws -> SecretBytes {
+    static func promptTwice(_ prompt: String, of subject: String = "the profile") throws -> SecretBytes {
         let first = try self.prompt(prompt)
         if isatty(STDIN_FILENO) == 1, NewPassphrase.isShort(first) {
-            try Question.ask("\(shortness) Use it anyway?", false)
+            try Question.ask("\(shortness(of: subject)) Use it anyway?", false)
         } else {
-            remark(on: first)
+            remark(on: first, of: subject)
         }
         let second = try self.prompt("Repeat it: ")
         guard first.isEqual(to: second) else { throw ClientError.profile(.passphrasesDiffer) }
@@ -44,12 +45,13 @@ struct Passphrase {
     }
 
     /// Warns if a passphrase is short.
-    static func remark(on passphrase: borrowing SecretBytes) {
-        if NewPassphrase.isShort(passphrase) { Output.error("coffer: \(shortness)") }
+    static func remark(on passphrase: borrowing SecretBytes, of subject: String = "the profile") {
+        if NewPassphrase.isShort(passphrase) { Output.error("coffer: \(shortness(of: subject))") }
     }
 
-    private static let shortness =
-        "The passphrase is short: anyone who gets a copy of the profile can try all passphrases of this length. Several words are better."
+    private static func shortness(of subject: String) -> String {
+        "The passphrase is short: anyone who gets a copy of \(subject) can try all passphrases of this length. Several words are better."
+    }
 
     private func given() throws(ClientError) -> SecretBytes? {
         if let number = options.passphraseDescriptor {

@@ -209,12 +209,12 @@ enum Requests {
 
     /// Performs a request with a progress bar.
     static func perform<Request: ControlRequest>(
-        _ request: Request, on access: ProfileAccess, label: String = "",
+        _ request: Request, on access: ProfileAccess, label: String = "", stream: Int32? = nil,
         isHeard: @escaping @Sendable () -> Bool = { true }
     ) throws -> Request.Answer {
         let bar = ProgressBar(label)
         defer { bar.end() }
-        return try access.perform(request, isHeard: isHeard) { bar.show($0) }
+        return try access.perform(request, isHeard: isHeard, stream: stream) { bar.show($0) }
     }
 
     /// Opens the profile, performs one request, and closes it.

@@ -4,8 +4,10 @@ internal import Glibc
 
 struct VaultCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "vault", abstract: "Create, list, configure, rename and delete vaults.",
-        subcommands: [Create.self, List.self, Info.self, Set.self, Rename.self, Delete.self])
+        commandName: "vault", abstract: "Create, list, configure, rename, delete, export and import vaults.",
+        subcommands: [
+            Create.self, List.self, Info.self, Set.self, Rename.self, Delete.self, Export.self, Import.self,
+        ])
 
     struct Create: ParsableCommand {
         static let configuration = CommandConfiguration(

@@ -113,6 +113,27 @@ import Testing
         (.recovery(.tooManyKeys), 73),
         (.recovery(.noSuchKey(id: "0")), 66), (.recovery(.noSuchKey(id: nil)), 66),
         (.recovery(.noTerminal), 64),
+        (.export(.unreadable(path: "a", vault: "v", .damaged(place: "block 1"))), 65),
+        (.export(.unreadable(path: "a", vault: "v", .timedOut)), 74),
+        (.export(.tooLarge(path: "a", vault: "v", field: "path")), 65),
+        (.export(.fileExists(path: "/e")), 73), (.export(.notFile(path: "/e")), 73),
+        (.export(.inVault(path: "/e")), 73), (.export(.terminal), 64), (.export(.interrupted), 75),
+        (.export(.recipientCount(0, max: 16)), 64), (.export(.recipientCount(17, max: 16)), 64),
+        (.export(.noExport), 65), (.export(.newerExport(found: 2, supported: 1)), 65),
+        (.export(.damagedHeader), 65), (.export(.wrongPassphrase), 77), (.export(.passphraseNeeded), 64),
+        (.export(.recipientNeeded), 64), (.export(.notRecipient), 77), (.export(.cut(bytes: 5)), 65),
+        (.export(.damaged(offset: 5)), 65), (.export(.trailing(offset: 5)), 65),
+        (.export(.badArchive(.truncated, offset: 5)), 65),
+        (.export(.badArchive(.trailingBytes, offset: 5)), 65),
+        (.export(.badArchive(.invalid(field: "path"), offset: 5)), 65),
+        (.export(.badArchive(.unknown(field: "type", found: 7), offset: 5)), 65),
+        (.export(.badArchive(.duplicate(field: "path"), offset: 5)), 65),
+        (.export(.badArchive(.notThisKind, offset: 5)), 65),
+        (.export(.badEntry(path: "/a", .noDirectory)), 65), (.export(.badEntry(path: "/a", .duplicate)), 65),
+        (.export(.badEntry(path: "/a", .noTarget)), 65),
+        (.export(.badEntry(path: "/a", .attribute(name: Array("trusted.x".utf8)))), 65),
+        (.export(.badEntry(path: "/a", .vault(.noSpace))), 74),
+        (.export(.badEntry(path: "/a", .vault(.nameTooLong))), 74),
         (.device(.address("x")), 64), (.device(.cannotListen("a", failed)), 74),
         (.device(.cannotConnect("a", failed)), 74), (.device(.busy), 75), (.device(.noQuestion), 75),
         (.device(.cutOff), 74), (.device(.noAnswer), 75), (.device(.cancelled), 75),
@@ -137,7 +158,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 139)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 159)
     }
 
     @Test func everyText() {

@@ -202,6 +202,7 @@ extension ClientError {
         case .recovery(.noSuchKey): "noSuchKey"
         case .recovery(.tooManyKeys): "tooManyKeys"
         case .recovery(.noTerminal): "noRecoveryTerminal"
+        case .export(let error): error.caseName
         case .profile(.strengthOutOfRange): "strengthOutOfRange"
         case .profile(.namesNotShareable): "namesNotShareable"
         case .profile(.noMoreVaults): "noMoreVaults"
@@ -248,6 +249,34 @@ extension ClientError {
         case .content(.otherType): "otherType"
         case .content(.notFetched): "notFetched"
         case .device(let error): error.caseName
+        }
+    }
+}
+
+extension ExportError {
+    /// The name of the case.
+    var caseName: String {
+        switch self {
+        case .unreadable: "unreadableItem"
+        case .tooLarge: "tooLargeForExport"
+        case .fileExists: "exportExists"
+        case .notFile: "exportNotFile"
+        case .inVault: "exportInVault"
+        case .terminal: "exportTerminal"
+        case .interrupted: "exportInterrupted"
+        case .recipientCount: "recipientCount"
+        case .noExport: "noExport"
+        case .newerExport: "newerExport"
+        case .damagedHeader: "damagedHeader"
+        case .wrongPassphrase: "wrongExportPassphrase"
+        case .passphraseNeeded: "passphraseNeeded"
+        case .recipientNeeded: "recipientNeeded"
+        case .notRecipient: "notRecipient"
+        case .cut: "cutExport"
+        case .damaged: "damagedExport"
+        case .trailing: "trailingExport"
+        case .badArchive: "badArchive"
+        case .badEntry: "badEntry"
         }
     }
 }

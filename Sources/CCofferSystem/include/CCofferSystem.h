@@ -116,6 +116,10 @@ int64_t coffer_peer_user(int socket);
 int coffer_listen(const char *path);
 /// Connects to a Unix socket; returns a descriptor, or -errno.
 int coffer_connect(const char *path);
+/// Sends a descriptor over a Unix socket, with one byte; returns 0 or -errno.
+int coffer_send_descriptor(int socket, int descriptor);
+/// Receives a descriptor and its byte; returns it, or -errno, and -EBADMSG if none came.
+int coffer_receive_descriptor(int socket);
 /// Binds a TCP socket to an address, all addresses of the machine if `host` is empty, and listens; sets `port`
 /// to its port. Returns its descriptor, or -errno; -EADDRNOTAVAIL if there is no such address.
 int coffer_listen_tcp(const char *host, const char *port_text, uint16_t *port);

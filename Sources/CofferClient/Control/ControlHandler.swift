@@ -58,12 +58,13 @@ package final class ControlHandler: RequestPerformer {
     ///
     /// - Parameters:
     ///   - isHeard: Whether the client still waits for the answer.
+    ///   - stream: The stream of an export.
     ///   - progress: Called during long work, on any thread.
     func answer<Request: ControlRequest>(
-        _ request: Request, isHeard: @escaping @Sendable () -> Bool = { true },
+        _ request: Request, isHeard: @escaping @Sendable () -> Bool = { true }, stream: Int32? = nil,
         progress: @escaping @Sendable (Progress) -> Void
     ) throws(ClientError) -> Request.Answer {
-        try perform(request, for: RequestClient(isHeard: isHeard, progress: progress))
+        try perform(request, for: RequestClient(isHeard: isHeard, progress: progress, stream: stream))
     }
 
     func perform<Request: ControlRequest>(

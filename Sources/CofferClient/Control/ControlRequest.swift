@@ -1,3 +1,6 @@
+internal import CCofferSystem
+internal import CofferSystem
+
 /// A request of a command to a profile, which is mounted or was opened for the command.
 ///
 /// Each type of request has one type of answer.
@@ -8,11 +11,19 @@ package protocol ControlRequest: Codable, Sendable {
     /// Whether it changes vaults or their members; such requests are refused on a read-only mount.
     var changesVaults: Bool { get }
 
+    /// Whether it may be sent again if the connection ends before the answer.
+    var isRepeatable: Bool { get }
+
     /// The message that takes the request to a mount.
     var message: RequestMessage { get }
 
     /// Performs the request, in a mount or in the command's own process.
     func perform(by handler: ControlHandler, for client: RequestClient) throws(ClientError) -> Answer
+}
+
+extension ControlRequest {
+    /// By default, what changes nothing may be repeated.
+    package var isRepeatable: Bool { !changesVaults }
 }
 
 /// The command that waits for an answer.
@@ -23,6 +34,17 @@ package struct RequestClient: Sendable {
     let progress: @Sendable (Progress) -> Void
     /// The connection to the command, which another process may have to answer; nil in the command's own process.
     var connection: Int32?
+    /// The stream of an export, in the command's own process; a mount gets it over the connection.
+    var stream: Int32?
+
+    /// Takes the stream that the command sent after its request.
+    func takeStream() throws(ClientError) -> Descriptor {
+        if let stream { return try systemCalls { () throws(SystemError) in try Descriptor.copy(of: stream) } }
+        guard let connection else { throw .control(.malformed) }
+        let number = coffer_receive_descriptor(connection)
+        guard number >= 0 else { throw .control(.malformed) }
+        return Descriptor(owning: number)
+    }
 }
 
 /// What performs the requests that reach a control socket.
@@ -71,6 +93,8 @@ package enum RequestMessage: Codable, Sendable {
     case restore(RestoreRequest)
     case snapshot(SnapshotRequest)
     case undo(UndoRequest)
+    case export(ExportRequest)
+    case importing(ImportRequest)
     case lock(LockRequest)
     case unlock(UnlockRequest)
     case lockState(LockStateRequest)
@@ -112,6 +136,8 @@ package enum RequestMessage: Codable, Sendable {
         case .restore(let request): request
         case .snapshot(let request): request
         case .undo(let request): request
+        case .export(let request): request
+        case .importing(let request): request
         case .lock(let request): request
         case .unlock(let request): request
         case .lockState(let request): request

@@ -83,15 +83,17 @@ package final class ProfileAccess: Sendable {
     /// - Parameters:
     ///   - isHeard: Whether the answer is still wanted; a mount ignores it and watches the connection
     ///     instead.
+    ///   - stream: The descriptor of the stream that belongs to the request; stays open.
     ///   - progress: Called during long work.
     package func perform<Request: ControlRequest>(
-        _ request: Request, isHeard: @escaping @Sendable () -> Bool = { true },
+        _ request: Request, isHeard: @escaping @Sendable () -> Bool = { true }, stream: Int32? = nil,
         progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) throws(ClientError) -> Request.Answer {
         switch way {
         case .alone(let handler, _):
-            return try handler.answer(request, isHeard: isHeard, progress: progress)
-        case .mount(let socket, let place): return try Self.ask(socket, of: place, request, progress)
+            return try handler.answer(request, isHeard: isHeard, stream: stream, progress: progress)
+        case .mount(let socket, let place):
+            return try Self.ask(socket, of: place, request, stream: stream, progress)
         }
     }
 
@@ -102,21 +104,22 @@ package final class ProfileAccess: Sendable {
 
     /// Sends a request to the mount of a profile, and waits for the answer.
     ///
-    /// Sends the request only after the mount has confirmed that it serves this profile. One that changes nothing is
+    /// Sends the request only after the mount has confirmed that it serves this profile. One that may be repeated is
     /// sent again if the connection ends: the next process of the mount may be the one to answer (`Handover`).
     ///
     /// - Throws: `.answered` if the mount answers with a failure.
     static func ask<Request: ControlRequest>(
-        _ socket: String, of place: ProfilePlace, _ request: Request, _ progress: (Progress) -> Void
+        _ socket: String, of place: ProfilePlace, _ request: Request, stream: Int32? = nil,
+        _ progress: (Progress) -> Void
     ) throws(ClientError) -> Request.Answer {
         var count = 1
         var end: ClientError?
         while true {
             do throws(ClientError) {
-                return try askOnce(socket, of: place, request, progress)
+                return try askOnce(socket, of: place, request, stream: stream, progress)
             } catch {
                 switch error {
-                case .control(.ended) where !request.changesVaults && count < connectionMax:
+                case .control(.ended) where request.isRepeatable && count < connectionMax:
                     end = error
                     count += 1
                     usleep(connectionPause)
@@ -129,10 +132,18 @@ package final class ProfileAccess: Sendable {
     }
 
     private static func askOnce<Request: ControlRequest>(
-        _ socket: String, of place: ProfilePlace, _ request: Request, _ progress: (Progress) -> Void
+        _ socket: String, of place: ProfilePlace, _ request: Request, stream: Int32?,
+        _ progress: (Progress) -> Void
     ) throws(ClientError) -> Request.Answer {
         let connection = try connect(socket, to: place)
         try send(request.message, to: connection)
+        if let stream {
+            let result = coffer_send_descriptor(connection.number, stream)
+            // A mount that refuses the request has answered, and reads nothing more.
+            if result < 0, result != -EPIPE, result != -ECONNRESET {
+                throw .system(SystemError("sendmsg", code: -result, on: "control socket"))
+            }
+        }
         while true {
             let line = try answer(from: connection)
             switch try ControlCoding.decode(ControlResponse<Request.Answer>.self, line) {

@@ -17,6 +17,7 @@ package enum ClientError: Error {
     case device(DeviceError)
     case content(ContentError)
     case recovery(RecoveryError)
+    case export(ExportError)
     case control(ControlError)
     case locking(LockingError)
     case system(SystemError)
@@ -43,6 +44,7 @@ extension ClientError: CustomStringConvertible {
         case .device(let error): "\(error)"
         case .content(let error): "\(error)"
         case .recovery(let error): "\(error)"
+        case .export(let error): "\(error)"
         case .control(let error): "\(error)"
         case .locking(let error): "\(error)"
         case .system(let error): "\(error)."
@@ -78,6 +80,7 @@ extension ClientError: CustomStringConvertible {
         case .device(let error): error.exitCode
         case .content(let error): error.exitCode
         case .recovery(let error): error.exitCode
+        case .export(let error): error.exitCode
         case .control(let error): error.exitCode
         case .locking(let error): error.exitCode
         case .vault(.damaged), .vault(.format): 65  // EX_DATAERR
@@ -108,6 +111,7 @@ extension ClientError: LoggedError {
         case .device(let error): "\(kindOf: error)"
         case .content(let error): "\(kindOf: error)"
         case .recovery(let error): "\(kindOf: error)"
+        case .export(let error): "\(kindOf: error)"
         case .control(let error): "\(kindOf: error)"
         case .locking(let error): "\(kindOf: error)"
         case .vault(let error): "\(kindOf: error)"

@@ -31,7 +31,10 @@ final class OpenVaults: VaultDirectory {
         self.problems = problems
         self.isReadOnly = isReadOnly
         state = Mutex(State(changed: Clock.fileTime))
-        if !isReadOnly { profile.reserve.restore() }
+        if !isReadOnly {
+            profile.reserve.restore()
+            profile.removeAbandonedImports()
+        }
         for path in profile.strayDirectories {
             problems.add("\(path) belongs to no vault of this profile. If no vault is missing, delete it.")
         }
@@ -226,6 +229,15 @@ final class OpenVaults: VaultDirectory {
     ) throws(ClientError) -> MountedVault {
         try changingAlone { () throws(ClientError) in
             let mounted = try open(try profile.createVault(named: name, joined: joined, owner: owner))
+            changeList { $0.open[mounted.slot] = mounted }
+            return mounted
+        }
+    }
+
+    /// Adds a vault whose store an import has made, and opens it.
+    func add(imported record: VaultRecord) throws(ClientError) -> MountedVault {
+        try changingAlone { () throws(ClientError) in
+            let mounted = try open(try profile.finishImport(of: record))
             changeList { $0.open[mounted.slot] = mounted }
             return mounted
         }

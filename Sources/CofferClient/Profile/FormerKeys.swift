@@ -50,6 +50,11 @@ final class FormerKeys: Sendable {
         return try body(agreement, made.agreement())
     }
 
+    /// Opens an export that was made for the identity before its keys were replaced.
+    func open(_ recipients: [ExportHeader.Recipient]) -> SymmetricKey<ExportRole>? {
+        ExportKey.open(recipients, agreement: agreement)
+    }
+
     /// An upper bound of its encoded size.
     var byteCountMax: Int { 128 + transients.count * 64 }
 

@@ -335,6 +335,23 @@ package final class Profile: Sendable {
         return vault
     }
 
+    /// Adds a vault whose store is whole, and gives it a slot.
+    func adding(_ vault: VaultRecord) throws(ClientError) -> VaultRecord {
+        try creating.withLock { _ throws(ClientError) in
+            var record = vault
+            try change { state throws(ClientError) in
+                guard !state.body.vaults.contains(where: { $0.name.hasSameBytes(as: vault.name) }) else {
+                    throw .vaultName(.vaultExists(name: vault.name))
+                }
+                guard state.body.nextSlot < ProfileBody.slotEnd else { throw .profile(.noMoreVaults) }
+                record = vault.placed(in: state.body.nextSlot)
+                state.body.vaults.append(record)
+                state.body.nextSlot += 1
+            }
+            return record
+        }
+    }
+
     /// Renames a directory that stands where a store will be; the user may delete it later.
     func putAside(_ path: String) throws(ClientError) {
         let other = "\(location.vaults)/\(VaultID(low: Random.number(), high: Random.number()))"

@@ -25,9 +25,11 @@ final class VaultRecord: Sendable {
         self.lost = lost
     }
 
-    private init(_ other: VaultRecord, name: String, keys: [EpochKey], lost: [EpochKey]) {
+    private init(
+        _ other: VaultRecord, slot: UInt16? = nil, name: String, keys: [EpochKey], lost: [EpochKey]
+    ) {
         id = other.id
-        slot = other.slot
+        self.slot = slot ?? other.slot
         created = other.created
         self.name = name
         store = other.store.duplicate()
@@ -37,6 +39,11 @@ final class VaultRecord: Sendable {
 
     func renamed(to name: String) -> VaultRecord {
         VaultRecord(self, name: name, keys: keys, lost: lost)
+    }
+
+    /// Returns the same vault in another slot.
+    func placed(in slot: UInt16) -> VaultRecord {
+        VaultRecord(self, slot: slot, name: name, keys: keys, lost: lost)
     }
 
     /// Returns the same vault with other keys.

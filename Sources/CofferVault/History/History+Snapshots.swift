@@ -89,7 +89,7 @@ extension History {
     ///
     /// - Throws: `.stopped` if that is not known any more, because the disk failed.
     private static func isOn(_ state: borrowing VaultState) throws(FileSystemError) -> Bool {
-        if state.tree.history != nil { return true }
+        if state.tree.history?.isKept == true { return true }
         if let reason = state.stopped { throw .stopped(reason: reason) }
         return false
     }

@@ -45,7 +45,7 @@ extension History {
     }
 
     /// Whether states are kept.
-    package var isOn: Bool { vault.state.withLock { $0.tree.history != nil } }
+    package var isOn: Bool { vault.state.withLock { $0.tree.history?.isKept ?? false } }
 
     /// How long states are kept.
     package func retention() throws(FileSystemError) -> Retention {
@@ -64,6 +64,8 @@ extension History {
         var isInUse = false
         try commit { state throws(FileSystemError) in
             if retention == .none, let recorder = state.tree.history {
+                // A view that is only held does not need states to be kept.
+                if !recorder.isKept { return }
                 let snapshots = try state.index.snapshots()
                 isInUse = !recorder.viewed.isEmpty || !snapshots.isEmpty
             }
@@ -102,7 +104,7 @@ extension History {
     /// The states that are kept, ascending; the present one is not among them.
     package func states() throws(FileSystemError) -> [State] {
         try vault.reading { state throws(FileSystemError) in
-            guard state.tree.history != nil else { return [] }
+            guard state.tree.history?.isKept == true else { return [] }
             return try state.index.moments().map { State($0) }
         }
     }
@@ -113,7 +115,7 @@ extension History {
     /// Those to which no time leads are left out: while the clock stood still, or was behind, one state replaced another.
     package func namedStates() throws(FileSystemError) -> [(state: State, name: String)] {
         let (states, changed) = try vault.looking { state throws(FileSystemError) -> ([State], Int64) in
-            guard let recorder = state.tree.history else { return ([], 0) }
+            guard let recorder = state.tree.history, recorder.isKept else { return ([], 0) }
             return (try state.index.moments().map { State($0) }, recorder.row.changed)
         }
         guard let last = states.last else { return [] }
@@ -156,7 +158,7 @@ extension History {
     /// - Parameter time: In nanoseconds since 1970.
     package func find(_ time: Int64) throws(FileSystemError) -> Place {
         try vault.looking { state throws(FileSystemError) in
-            guard let recorder = state.tree.history else { return .nothing }
+            guard let recorder = state.tree.history, recorder.isKept else { return .nothing }
             if time < recorder.row.changed {
                 return try state.index.moment(at: time).map { .view(view(at: $0, &state)) } ?? .nothing
             }
@@ -181,7 +183,7 @@ extension History {
         }
         var view: HistoryView?
         try commit { state throws(FileSystemError) in
-            guard let recorder = state.tree.history else { return }
+            guard let recorder = state.tree.history, recorder.isKept else { return }
             if time < recorder.row.changed {
                 view = try state.index.moment(at: time).map { self.view(at: $0, &state) }
                 return
@@ -199,7 +201,7 @@ extension History {
     /// - Parameter time: In nanoseconds since 1970.
     package func keptView(at time: Int64) throws(FileSystemError) -> HistoryView? {
         try vault.looking { state throws(FileSystemError) in
-            guard state.tree.history != nil else { return nil }
+            guard state.tree.history?.isKept == true else { return nil }
             return try state.index.moment(at: time).map { view(at: $0, &state) }
         }
     }
@@ -210,7 +212,7 @@ extension History {
     /// The caller closes it.
     package func view(of kept: State) throws(FileSystemError) -> HistoryView? {
         try vault.looking { state throws(FileSystemError) in
-            guard let recorder = state.tree.history else { return nil }
+            guard let recorder = state.tree.history, recorder.isKept else { return nil }
             if let moment = try state.index.moment(kept.number) {
                 return moment.since == kept.since ? view(at: moment, &state) : nil
             }

@@ -35,6 +35,9 @@ struct HistoryRecorder {
         committed = index.nextNumbers
     }
 
+    /// Whether states are kept; false while one is only held for a view, in a vault that keeps none.
+    var isKept: Bool { row.kept != 0 }
+
     /// The state that the last commit left, as a moment; it is the present one as long as nothing changes.
     var present: MomentRow {
         MomentRow(

@@ -86,7 +86,7 @@ package final class HistoryView: Sendable {
         // Names move from the present to the versions, so what is read later has what is not there any more.
         if directory < moment.nextItem { try collect(directory, into: &found) }
         let versions = try vault.looking { state throws(FileSystemError) in
-            try state.index.versions(of: directory, from: moment.number)
+            try PastItem.versions(of: directory, at: moment, in: state)
         }
         for version in versions.reversed() { try collect(version.version, into: &found) }
         return found.values.filter { $0.item != 0 && $0.cookie < moment.nextCookie }
@@ -164,6 +164,15 @@ package final class HistoryView: Sendable {
         throw .stale
     }
 
+    /// The ranges of a file that had data, ascending; all else was a hole.
+    package func dataRanges(of item: Int64) throws(FileSystemError) -> [Range<Int64>] {
+        let size = try attributes(of: item).size
+        let pieces = try plan(item, 0..<size).pieces
+        var set = RangeSet<Int64>()
+        for piece in pieces { set.insert(contentsOf: piece.range) }
+        return set.ranges.map { $0 }
+    }
+
     /// How an item was, and its id; nil if there was no such item.
     func item(_ number: Int64) throws(FileSystemError) -> (id: ItemID, attributes: Attributes)? {
         do throws(FileSystemError) {
@@ -221,6 +230,8 @@ package final class HistoryView: Sendable {
                     plan.pieces += parts.ranges.map { Piece(holder: holder, range: $0, extent: row.prefix) }
                 }
                 for row in rows { unknown.remove(contentsOf: row.offset..<row.end) }
+                // Only versions have holes of their own.
+                if holder == item { continue }
                 for hole in try state.index.holes(of: holder, overlapping: plan.range) {
                     unknown.remove(contentsOf: hole)
                 }
@@ -282,7 +293,7 @@ private struct PastItem {
     /// - Throws: `.stale` if there was no such item.
     init(_ item: Int64, at moment: MomentRow, in state: borrowing VaultState) throws(FileSystemError) {
         guard item < moment.nextItem else { throw .stale }
-        let versions = try state.index.versions(of: item, from: moment.number)
+        let versions = try Self.versions(of: item, at: moment, in: state)
         var holders = versions.map(\.version)
         // As the last commit has it: a change since then is not kept yet.
         let present = try state.index.item(item)
@@ -296,5 +307,12 @@ private struct PastItem {
         self.row = row
         attributes = Attributes(row)
         self.holders = holders
+    }
+
+    /// A read-only vault that never kept states has no versions, and no tables for them.
+    static func versions(
+        of item: Int64, at moment: MomentRow, in state: borrowing VaultState
+    ) throws(FileSystemError) -> [VersionRow] {
+        state.index.hasHistory ? try state.index.versions(of: item, from: moment.number) : []
     }
 }

@@ -20,6 +20,11 @@ package enum ExtendedAttributeName {
         name.starts(with: user) && name.count > user.count && !name.starts(with: reserved)
     }
 
+    /// Whether attributes of this name are in exports.
+    static func isExported(_ name: [UInt8]) -> Bool {
+        isSent(name) || name == accessList || name == defaultList
+    }
+
     /// Whether attributes of this name are stored.
     static func isKept(_ name: [UInt8]) -> Bool {
         if name == accessList || name == defaultList { return true }

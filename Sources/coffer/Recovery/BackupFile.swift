@@ -18,14 +18,17 @@ struct BackupFile {
 
     /// Checks that a path is not in a mounted vault of the profile.
     ///
-    /// - Throws: `.inVault`.
-    static func checkPlace(_ path: String, at location: ProfileLocation) throws(ClientError) {
+    /// - Parameter error: Makes the error for a path that is in one.
+    static func checkPlace(
+        _ path: String, at location: ProfileLocation,
+        _ error: (String) -> ClientError = { .recovery(.inVault(path: $0)) }
+    ) throws(ClientError) {
         let directory = Directory.parent(of: Directory.absolute(path))
         let place = (try? Directory.resolve(directory)) ?? directory
         if location.isLocked, let point = location.lockNote?.mountPoint, !point.isEmpty,
             "\(place)/".hasPrefix("\(point)/")
         {
-            throw .recovery(.inVault(path: path))
+            throw error(path)
         }
     }
 

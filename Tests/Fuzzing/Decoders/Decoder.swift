@@ -20,7 +20,7 @@ struct Decoder: Sendable {
     /// Every decoder that is fuzzed.
     static let all: [Decoder] = [
         .profileRecord, .packHeader, .identifier, .facts, .registers, .profileBody, .controlRequest,
-        .controlResponse, .backupRecord, .backupBody,
+        .controlResponse, .backupRecord, .backupBody, .exportHeader, .archive,
         .attempts,
         .lockNote, .mountTable, .sealedRecord, .accessList, .attributes, .indexPages, .indexLog, .packs,
         .rows,
