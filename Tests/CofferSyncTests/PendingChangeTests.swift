@@ -131,6 +131,8 @@ struct KeptHistoryTests {
         let olga = try await world.founded()
         let walter = try await world.joins("Walter", .writer, by: olga)
         let anna = try await world.joins("Anna", .admin, by: olga)
+        // His own affair, as long as nobody has said anything.
+        try await walter.engine.keepHistory(seconds: 60)
         try await olga.engine.keepHistory(seconds: 1_209_600)
         // Nothing new is no link.
         let count = world.linkCount
@@ -151,8 +153,8 @@ struct KeptHistoryTests {
         }
     }
 
-    /// The remote refuses the link, which is made again once it takes it, behind another one.
-    @Test func theLastOneSaysSo() async throws {
+    /// The remote refuses the link, which is made again once it takes it, unless somebody has decided otherwise.
+    @Test(arguments: [false, true]) func aWishThatWaitsIsOverruled(isOverruled: Bool) async throws {
         let olga = try await world.founded()
         let anna = try await world.joins("Anna", .admin, by: olga)
         try await olga.sync()
@@ -167,8 +169,15 @@ struct KeptHistoryTests {
         }
         #expect(await olga.engine.chain.state.historySeconds == nil)
         world.remote.become(.well)
-        try await anna.engine.keepHistory(seconds: 120)
+        if isOverruled {
+            try await anna.engine.keepHistory(seconds: 120)
+        } else {
+            // The place of the link is taken.
+            try await anna.engine.rotate()
+        }
         for device in [olga, anna, olga] { try await device.sync() }
-        for device in [olga, anna] { #expect(await device.engine.chain.state.historySeconds == 60) }
+        for device in [olga, anna] {
+            #expect(await device.engine.chain.state.historySeconds == (isOverruled ? 120 : 60))
+        }
     }
 }

@@ -305,6 +305,8 @@ import CofferStore
         #expect(try devices.b.check { _, _ in }.damage.map(\.text) == [])
         #expect(try devices.b.indexProblems() == [])
         #expect(try devices.b.cache.remotePacks().isComplete)
+        // It looks once more, as versions could have passed on what they lacked.
+        try contents.placeArrived(in: devices.b)
         #expect(!contents.mayOwe)
     }
 

@@ -81,5 +81,22 @@ extension MountTests {
                 for member in members.all { try member.profile.noteMounted() }
             }
         }
+
+        /// The same without a mount: the members are asked, and told, by the command itself.
+        @Test func itIsSetWithoutAMount() throws {
+            try withMembers { members in
+                let (alice, bob) = (members.alice, members.bob)
+                try alice.profile.unmount()
+                try alice.profile.command("vault", "set", "--history", "14d", "Plans").succeed()
+                try bob.sync()
+                expect("kept for 2w", for: bob)
+                try bob.profile.unmount()
+                let refused = try bob.profile.command("vault", "set", "--history", "none", "Plans").fail(
+                    with: 77)
+                #expect(refused.error.contains("set how long the past is kept"))
+                for member in members.all { try member.mount() }
+                for member in members.all { expect("kept for 2w", for: member) }
+            }
+        }
     }
 }

@@ -21,7 +21,7 @@ extension SharedVault {
 
     /// Like `asking`, for a call that changes the members: if the remote fails, the user is told that nothing
     /// has changed, unless the change waits.
-    private func changing<Value: Sendable>(
+    func changing<Value: Sendable>(
         _ body: @escaping @Sendable (SyncEngine) async throws(SyncError) -> Value
     ) throws(ClientError) -> Value {
         do throws(ClientError) { return try asking(body) } catch {

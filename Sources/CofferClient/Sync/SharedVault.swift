@@ -30,6 +30,8 @@ final class SharedVault: Sendable {
     let problems: ProblemLog
     /// Runs something while no program looks at the past of the vault in a slot.
     let withoutPast: SharedVaults.WithoutPast
+    /// How long the past is kept here, as a link said it; nil until one was applied.
+    let historySet = Mutex<Int64?>(nil)
     private let task = Mutex<Task<Void, Never>?>(nil)
     /// Sync rounds that commands wait for.
     private let rounds = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
@@ -208,9 +210,9 @@ final class SharedVault: Sendable {
             if hadFailure, status.failure == nil { replica.noteRemoteAnswers() }
             hadFailure = status.failure != nil
             await applyRole()
-            await applyHistory()
             // During a round, objects may seem to be missing that the next request brings.
             guard status.phase == .idle else { continue }
+            await applyHistory()
             let findings = Set(status.findings.map(\.description))
             for finding in findings.subtracting(told).sorted() {
                 problems.report("“\(name)”: \(finding).")

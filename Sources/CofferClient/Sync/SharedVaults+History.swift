@@ -4,6 +4,7 @@ internal import CofferSync
 internal import CofferSystem
 internal import CofferTrust
 internal import CofferVault
+internal import Synchronization
 
 // How long vaults keep their past: a setting that all members of a vault share.
 extension SharedVaults {
@@ -14,7 +15,7 @@ extension SharedVaults {
     ///
     /// Until an owner or admin has done so, other members can set it for their own devices.
     ///
-    /// - Throws: If the members cannot be told, what `SharedVault.keepHistory` throws; then nothing has changed.
+    /// - Throws: What `SharedVault.keepHistory` throws; then nothing has changed on this device.
     func keepHistory(of mounted: MountedVault, _ retention: History.Retention) throws(ClientError) {
         try self[mounted.slot]?.keepHistory(retention)
         try mounted.setHistory(to: retention, withoutPast)
@@ -24,15 +25,10 @@ extension SharedVaults {
 extension SharedVault {
     /// Has all members' devices keep the past for a time; does nothing if that is this member's own affair.
     ///
-    /// - Throws: `.sync` if the role does not allow it; `.remoteSetting` if the remote fails.
+    /// - Throws: `.sync` if the role does not allow it, or if the change waits; `.remoteSetting` if the remote fails.
     fileprivate func keepHistory(_ retention: History.Retention) throws(ClientError) {
         let seconds = retention.seconds
-        let chain = AwaitedTask { [engine] in await engine.chain }.wait()
-        if chain.state.historySeconds == seconds { return }
-        if chain.state.historySeconds == nil, !chain.state.may(try profile.publicIdentity().id, .setHistory) {
-            return
-        }
-        try asking { engine async throws(SyncError) in try await engine.keepHistory(seconds: seconds) }
+        try changing { engine async throws(SyncError) in try await engine.keepHistory(seconds: seconds) }
     }
 
     /// Tells the members how long this device keeps the past, if no link says how long they do.
@@ -47,17 +43,23 @@ extension SharedVault {
 
     /// Keeps the past for as long as a link says; a snapshot on this device stays, even if that is for no time.
     func applyHistory() async {
-        guard let seconds = await engine.chain.state.historySeconds else { return }
+        guard let seconds = await engine.chain.state.historySeconds, historySet.withLock({ $0 }) != seconds
+        else {
+            return
+        }
         await BlockingCalls("coffer-history", max: 1).run { [self] in
-            do throws(ClientError) { try keepHistoryHere(for: seconds) } catch {
-                // While somebody looks at a state, the history stays on; the next change of the status tries again.
+            do throws(ClientError) {
+                if try keepHistoryHere(for: seconds) { historySet.withLock { $0 = seconds } }
+            } catch {
+                // While somebody looks at a state, the history stays on; the next round tries again.
                 if case .vault(.busy) = error { return }
-                problems.report("“\(name)”: how long the past is kept could not be set: \(error)")
+                problems.add("“\(name)”: how long the past is kept could not be set: \(error)")
             }
         }
     }
 
-    private func keepHistoryHere(for seconds: Int64) throws(ClientError) {
+    /// - Returns: Whether it is kept for that time; false if there are snapshots.
+    private func keepHistoryHere(for seconds: Int64) throws(ClientError) -> Bool {
         let history = mounted.vault.history
         var wanted = History.Retention(seconds)
         let isSet: Bool
@@ -68,6 +70,7 @@ extension SharedVault {
             throw .vault(error)
         }
         if !isSet { try mounted.setHistory(to: wanted, withoutPast) }
+        return wanted == History.Retention(seconds)
     }
 }
 

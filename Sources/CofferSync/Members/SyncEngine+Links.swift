@@ -141,7 +141,13 @@ extension SyncEngine {
             // A user that was a member in the meantime, and no longer is, is not brought back.
             guard !chain.hasChanged(identity, since: record.sequence) else { return }
             try await addMember(identity, role)
-        case .keepHistory(let seconds): try await keepHistory(seconds)
+        case .keepHistory(let seconds):
+            // Somebody has decided otherwise in the meantime.
+            let later = chain.links.dropFirst(Int(clamping: record.sequence))
+            let isOverruled = later.contains {
+                if case .keepHistory = MemberOperation($0) { true } else { false }
+            }
+            if !isOverruled { try await keepHistory(seconds) }
         // A request is still there; a rotation that is due is still due.
         case .addMember, .createVault, .rotateKey, .memberKeysRolled, .restoreFromBackup, nil: break
         }

@@ -146,10 +146,15 @@ extension SyncEngine {
 
     /// Has all devices keep the past for a time.
     ///
+    /// Makes no link if that is said already, or if nothing is and this user may not say it: then it is this device's own
+    /// affair.
+    ///
     /// - Parameter seconds: As in `MemberOperation.keepHistory`.
     /// - Throws: `.membership(.refused)`.
     package func keepHistory(seconds: Int64) async throws(SyncError) {
         try await changingMembers { () async throws(SyncError) in
+            let present = chain.state.historySeconds
+            if present == seconds || present == nil && !chain.state.may(ownIdentity, .setHistory) { return }
             guard chain.state.may(ownIdentity, .setHistory) else {
                 throw .membership(.refused(.missingRight(.setHistory)))
             }

@@ -85,6 +85,16 @@ extension VaultState {
         try index.keep(KeptRow(.lacking(number), value))
     }
 
+    /// Records other places of a content of which versions or outdated files lack a part.
+    mutating func moveLacking(_ old: [UInt8], to new: [UInt8]) throws(FileSystemError) {
+        var last: KeptRow.Key?
+        repeat {
+            let page = try index.keptRows(.lacking ... .lacking, after: last, limit: 16)
+            for row in page where row.value == old { try index.keep(KeptRow(row.key, new)) }
+            last = page.last?.key
+        } while last != nil
+    }
+
     /// Whether nothing is known of a range.
     func isGap(_ row: ExtentRow) throws(FileSystemError) -> Bool {
         guard row.place == .remote else { return false }

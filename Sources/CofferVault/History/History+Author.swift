@@ -65,7 +65,10 @@ extension ItemTree {
     /// An item that is newer than the moment leaves nothing behind. Without this, what others put into it would count as
     /// the work of whoever replaced it.
     mutating func passAuthors(of item: Int64, to version: Int64) throws(FileSystemError) {
-        guard let recorder = history, let moment = recorder.moment, item >= moment.nextItem else { return }
+        guard let recorder = history, !recorder.isDue, let moment = recorder.moment, item >= moment.nextItem
+        else {
+            return
+        }
         for author in recorder.authors[item] ?? [] {
             try record(author, of: version, in: moment, isCreation: true)
         }

@@ -91,13 +91,14 @@ final class LocalNames {
     func has(_ number: Int64) -> Bool { names.contains { $0.number == number } }
 
     /// Adds a file that no longer has a name, and stays as a file of its own.
-    func keep(_ item: CachedItem, at place: Place, _ state: inout VaultState) {
+    func keep(_ item: CachedItem, at place: Place, _ state: inout VaultState) throws(FileSystemError) {
         names.append(Name(place: place, number: item.row.number))
-        separate(item, &state)
+        try separate(item, &state)
     }
 
     /// Gives a file without a name a new identity, of which nothing has been sent.
-    func separate(_ item: CachedItem, _ state: inout VaultState) {
+    func separate(_ item: CachedItem, _ state: inout VaultState) throws(FileSystemError) {
+        if item.type == .regular { try state.noteLacking(item.row.number, asDoes: item.row.number) }
         item.row.id = .random()
         state.tree.orphans.remove(item.row.number)
         state.tree.outdated[item.row.number] = nil
@@ -157,7 +158,7 @@ final class LocalNames {
             }
             // Removed on another device and moved on this one: it stays, as a file of its own.
             try state.facts?.setNumber(nil, of: item.row.id)
-            separate(item, &state)
+            try separate(item, &state)
         }
         let directory = try home(of: name, placed, &state)
         let parent = directory.row.number

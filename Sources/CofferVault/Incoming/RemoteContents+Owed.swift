@@ -80,6 +80,10 @@ extension RemoteContents {
                 try state.index.keptRows(kind...kind, after: last, limit: 16)
             }
             for row in page {
+                guard try number(of: row, in: vault) != nil else {
+                    try finish(row, nil, in: vault)
+                    continue
+                }
                 if ContentValue.isNewer(row.value) {
                     left.insert(row.key, isNewer: true)
                     continue
@@ -94,7 +98,8 @@ extension RemoteContents {
                     }
                 }
                 switch try placeArrived(row, in: vault) {
-                case .done: continue
+                // A version that went meanwhile may have given what it lacked to one that was looked at before.
+                case .done: left.mayHaveMore = left.mayHaveMore || kind == .lacking
                 // A content that has not arrived, or is damaged, does not hold up others.
                 case .hasNotArrived: left.insert(row.key, isNewer: false)
                 case .isDamaged(let place):

@@ -18,6 +18,9 @@ extension RemoteContents {
         _ content: Fact.Content, of file: ContentTarget, _ state: inout VaultState
     ) throws(FileSystemError) {
         if try isOwed(file.id, &state) {
+            if let old = try state.index.kept(.owed(file.id)) {
+                try state.moveLacking(old, to: content.bytes)
+            }
             // Its pages are not here yet; perhaps they are in the new place.
             if file.item.row.unsent.isDisjoint(with: .content) {
                 return try apply(content, to: file, isSame: true, &state)

@@ -134,15 +134,15 @@ extension RemoteUpdate {
         let version = try supersede(item, names, tree, &state)
         let parent = try state.tree.peek(name.parent).id
         guard let entry = EntryName(name.name) else { throw .invalidArgument }
-        keepHere(item, at: Place(parent: parent, name: entry), &state)
+        try keepHere(item, at: Place(parent: parent, name: entry), &state)
         return version
     }
 
     /// Turns a file without a name into a file of its own; it gets a name once all incoming items are in
     /// place.
-    func keepHere(_ item: CachedItem, at place: Place, _ state: inout VaultState) {
+    func keepHere(_ item: CachedItem, at place: Place, _ state: inout VaultState) throws(FileSystemError) {
         let names = local ?? LocalNames(of: vault)
-        names.keep(item, at: place, &state)
+        try names.keep(item, at: place, &state)
         local = names
     }
 

@@ -87,7 +87,7 @@ extension RemoteUpdate {
         if divided.remove(id) != nil {
             if let local, local.has(row.number) {
                 // Its local content gets its name back, as a file of its own.
-                local.separate(item, &state)
+                try local.separate(item, &state)
                 return try make(id, shown, &state)
             }
             // It was removed on this device.
@@ -180,7 +180,7 @@ extension RemoteUpdate {
             item.row.changed = time
             try forget(item, &state)
             if let place = left[number], isKeptHere(item.row) {
-                keepHere(item, at: place, &state)
+                try keepHere(item, at: place, &state)
                 continue
             }
             item.row.unsent = []

@@ -72,8 +72,16 @@ struct ChangeCollector {
     private func forgetNumber(of item: ItemID?) throws(FileSystemError) {
         let facts = tree.store
         guard let item, let number = try facts.number(of: item) else { return }
-        let row = try vault.reading { state throws(FileSystemError) in try state.tree.row(number) }
+        let (row, isOwed) = try vault.reading { state throws(FileSystemError) in
+            (try state.tree.row(number), try state.index.kept(.owed(item)) != nil)
+        }
         if let row, row.id == item, row.links > 0 { return }
+        if isOwed, row != nil {
+            // The history, or a program, may go on needing what the item is owed.
+            try vault.changing { state throws(FileSystemError) in
+                if try state.tree.row(number) != nil { try state.noteLacking(number, asDoes: number) }
+            }
+        }
         try facts.setNumber(nil, of: item)
     }
 
