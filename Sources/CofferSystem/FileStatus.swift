@@ -38,6 +38,12 @@ package struct FileStatus: Equatable, Sendable {
         return file.kind == .regular ? file.byteCount : 0
     }
 
+    /// Whether an open file is a regular one.
+    static func isRegular(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 && FileStatus(status).kind == .regular
+    }
+
     init(_ status: stat) {
         kind =
             switch status.st_mode & S_IFMT {
@@ -68,6 +74,13 @@ package struct FileIdentity: Hashable, Sendable {
     init(device: UInt64, number: UInt64) {
         self.device = device
         self.number = number
+    }
+
+    /// Identifies an open file.
+    package init(ofOpen descriptor: Int32) throws(SystemError) {
+        var status = stat()
+        try retryingInterrupted("stat") { unsafe fstat(descriptor, &status) }
+        self.init(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
     }
 
     /// Identifies the file at a path.
