@@ -68,6 +68,8 @@ import Testing
             for _ in 0..<count {
                 var pair: [Int32] = [0, 0]
                 try #require(pipe(&pair) == 0)
+                // A descriptor that stays open must not make the test wait.
+                try #require(fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0)
                 pipes += pair
             }
             let writing = (0..<count).map { pipes[2 * $0 + 1] }
