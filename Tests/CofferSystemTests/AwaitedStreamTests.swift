@@ -34,6 +34,23 @@ import Testing
         #expect(asked.load(ordering: .relaxed) == (count > 65_536 ? 2 : 0))
     }
 
+    /// A reader that goes in the middle of a write ends it with an error, and not the process by a signal.
+    @Test func theReaderGoes() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        let (reading, writing) = (ends[0], ends[1])
+        defer { close(writing) }
+        let reader = Thread {
+            usleep(200_000)
+            close(reading)
+        }
+        reader.start()
+        expectError(EPIPE) {
+            try WholeFile.writeAll(
+                [UInt8](repeating: 1, count: 262_164), to: writing, subject: "pipe")
+        }
+    }
+
     @Test func everythingArrives() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)

@@ -300,7 +300,13 @@ import Testing
                 (entry("x", .symbolicLink([1]), [("system.posix_acl_default", 28)]), "attribute")
             case .attributeOnSymlink: (entry("x", .symbolicLink([1]), [("user.a", 1)]), "attribute")
             case .defaultListOnFile:
-                (entry("x", .file(size: 0, data: []), [("system.posix_acl_default", 28)]), "attribute")
+                (
+                    ArchiveEntry(
+                        path: path("x"), kind: .fifo, permissions: 0o644, modified: 0,
+                        attributes: [
+                            .init(name: ExtendedAttributeName.defaultList, value: Self.accessList)
+                        ]), "attribute"
+                )
             case .longAttributeName:
                 (entry("x", .fifo, [("user." + String(repeating: "n", count: 251), 1)]), "attribute")
             case .zeroInAttributeName: (entry("x", .fifo, [("user.a\0b", 1)]), "attribute")
