@@ -36,8 +36,10 @@ ssize_t coffer_write_quietly(int descriptor, const void *bytes, size_t count) {
     pthread_sigmask(SIG_BLOCK, &pipe, &before);
     ssize_t written = write(descriptor, bytes, count);
     int error = errno;
-    // One that was pending before is somebody else's.
-    if (written == -1 && error == EPIPE && !sigismember(&pending, SIGPIPE)) {
+    // The signal also comes if the reader goes in the middle of a write, which then returns what it has written. One that
+    // was pending before is somebody else's.
+    int is_cut = written == -1 ? error == EPIPE : (size_t)written < count;
+    if (is_cut && !sigismember(&pending, SIGPIPE)) {
         struct timespec now = {0, 0};
         while (sigtimedwait(&pipe, NULL, &now) == -1 && errno == EINTR) {}
     }

@@ -77,6 +77,18 @@ int coffer_send_descriptor(int socket, int descriptor) {
     return count == -1 ? -errno : 0;
 }
 
+/// Closes all descriptors that came with a message.
+static void close_received(struct msghdr *message) {
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        for (size_t offset = 0; CMSG_LEN(offset + sizeof(int)) <= header->cmsg_len; offset += sizeof(int)) {
+            int descriptor;
+            memcpy(&descriptor, CMSG_DATA(header) + offset, sizeof descriptor);
+            close(descriptor);
+        }
+    }
+}
+
 int coffer_receive_descriptor(int socket) {
     union {
         struct cmsghdr header;
@@ -84,15 +96,21 @@ int coffer_receive_descriptor(int socket) {
     } control;
     char byte;
     struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    // CMSG_SPACE has padding, in which the kernel would put a second descriptor.
     struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+        .msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = control.bytes,
+        .msg_controllen = CMSG_LEN(sizeof(int))};
+    memset(&control, 0, sizeof control);
     ssize_t count;
     do count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     while (count == -1 && errno == EINTR);
     if (count == -1) return -errno;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (count == 0 || !header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
-        header->cmsg_len != CMSG_LEN(sizeof(int))) {
+    if (count == 0 || message.msg_flags & MSG_CTRUNC || !header || header->cmsg_level != SOL_SOCKET ||
+        header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int))) {
+        close_received(&message);
         return -EBADMSG;
     }
     int descriptor;

@@ -7,8 +7,32 @@ internal import Glibc
 package enum AwaitedStream {
     /// How long to wait at a time, in milliseconds.
     private static let step: Int32 = 250
-    /// What a pipe takes without waiting, once poll(2) says that it can be written (PIPE_BUF).
-    private static let pipeByteCount = 4096
+
+    /// What a pipe that can be written takes without waiting, in bytes: PIPE_BUF.
+    ///
+    /// A write of more waits in the kernel, and asks nobody.
+    private static let partByteCount = 4096
+
+    /// Waits until there is something to read, or the other end is closed.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: How long to wait.
+    ///   - isAwaited: Called while there is nothing; returns whether anybody still waits.
+    /// - Throws: ECANCELED if nobody waits; ETIMEDOUT.
+    package static func awaitInput(
+        _ descriptor: Int32, milliseconds: Int64, subject: String, isAwaited: () -> Bool
+    ) throws(SystemError) {
+        let end = Clock.monotonic + milliseconds * 1_000_000
+        var isLate = false
+        do throws(SystemError) {
+            try wait(for: POLLIN, descriptor, subject) {
+                isLate = Clock.monotonic > end
+                return !isLate && isAwaited()
+            }
+        } catch {
+            throw isLate ? SystemError("poll", code: ETIMEDOUT, on: subject) : error
+        }
+    }
 
     /// Reads until `bytes` is full, or the stream ends.
     ///
@@ -42,11 +66,11 @@ package enum AwaitedStream {
     package static func write(
         _ bytes: RawSpan, to descriptor: Int32, subject: String, isAwaited: () -> Bool
     ) throws(SystemError) {
-        let part = FileStatus.isRegular(descriptor) ? bytes.byteCount : pipeByteCount
+        let partMax = FileStatus.isRegular(descriptor) ? Int.max : partByteCount
         var done = 0
         while done < bytes.byteCount {
             try wait(for: POLLOUT, descriptor, subject, isAwaited)
-            let rest = bytes.extracting(done..<min(done + part, bytes.byteCount))
+            let rest = bytes.extracting(done..<done + min(bytes.byteCount - done, partMax))
             done += try unsafe rest.withUnsafeBytes { buffer throws(SystemError) in
                 // SAFETY: the buffer lives as long as the call.
                 try retryingInterrupted("write", on: subject) {

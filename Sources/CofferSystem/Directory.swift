@@ -60,14 +60,13 @@ package enum Directory {
         return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Removes a directory with everything in it; does not follow symbolic links.
+    /// Removes a directory with everything in it.
+    ///
+    /// Does not follow symbolic links, and removes only the link if `path` is one, even if others put it there meanwhile.
     package static func removeAll(_ path: String) throws(SystemError) {
-        for name in try names(in: path) {
-            let child = "\(path)/\(name)"
-            if unsafe unlink(child) == 0 { continue }
-            guard errno == EISDIR || errno == EPERM else { throw .last("unlink", on: child) }
-            try removeAll(child)
-        }
+        if unsafe unlink(path) == 0 { return }
+        guard errno == EISDIR || errno == EPERM else { throw .last("unlink", on: path) }
+        try OpenDirectory.open(path, followsLink: false).removeContents()
         try retryingInterrupted("rmdir", on: path) { unsafe rmdir(path) }
     }
 

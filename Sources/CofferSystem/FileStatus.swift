@@ -41,7 +41,7 @@ package struct FileStatus: Equatable, Sendable {
     /// Whether an open file is a regular one.
     static func isRegular(_ descriptor: Int32) -> Bool {
         var status = stat()
-        return unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        return unsafe fstat(descriptor, &status) == 0 && FileStatus(status).kind == .regular
     }
 
     init(_ status: stat) {
@@ -74,6 +74,13 @@ package struct FileIdentity: Hashable, Sendable {
     init(device: UInt64, number: UInt64) {
         self.device = device
         self.number = number
+    }
+
+    /// Identifies an open file.
+    package init(ofOpen descriptor: Int32) throws(SystemError) {
+        var status = stat()
+        try retryingInterrupted("stat") { unsafe fstat(descriptor, &status) }
+        self.init(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
     }
 
     /// Identifies the file at a path.

@@ -24,8 +24,11 @@ package final class OpenDirectory: Sendable {
     }
 
     /// Opens the directory at a path; symbolic links in the path are followed.
-    package static func open(_ path: String) throws(SystemError) -> OpenDirectory {
-        OpenDirectory(try Descriptor.open(path, [.readOnly, .directory]), path: path)
+    ///
+    /// - Parameter followsLink: Whether the path itself may be a symbolic link; otherwise ENOTDIR or ELOOP.
+    package static func open(_ path: String, followsLink: Bool = true) throws(SystemError) -> OpenDirectory {
+        let options: Descriptor.Options = followsLink ? [] : .noFollow
+        return OpenDirectory(try Descriptor.open(path, options.union(.directory)), path: path)
     }
 
     /// Opens a directory in this one.
@@ -109,6 +112,22 @@ package final class OpenDirectory: Sendable {
     /// Uses faccessat(2) with AT_EACCESS.
     package var isWritable: Bool {
         unsafe faccessat(descriptor.number, ".", W_OK | X_OK, AT_EACCESS) == 0
+    }
+
+    /// Removes everything in the directory.
+    func removeContents() throws(SystemError) {
+        var names: [String] = []
+        try forEach { entry throws(SystemError) in
+            names.append(entry.name)
+            return true
+        }
+        for name in names {
+            do throws(SystemError) { try removeFile(name) } catch {
+                guard error.code == EISDIR || error.code == EPERM else { throw error }
+                try subdirectory(name).removeContents()
+                try removeSubdirectory(name)
+            }
+        }
     }
 
     /// Removes an empty directory; returns false if it was missing, or is not empty.

@@ -69,6 +69,20 @@ package enum WholeFile {
     /// Gives a new file the place of another, and syncs the directory.
     package static func move(_ temporary: String, to path: String) throws(SystemError) {
         try retryingInterrupted("rename", on: path) { unsafe rename(temporary, path) }
+        try syncParent(of: path)
+    }
+
+    /// Gives a new file a name, and syncs the directory.
+    ///
+    /// - Throws: EEXIST if the name is taken; a file system that cannot tell, such as NFS, replaces what is there.
+    package static func moveExclusively(_ temporary: String, to path: String) throws(SystemError) {
+        let result = unsafe coffer_rename_exclusively(AT_FDCWD, temporary, AT_FDCWD, path)
+        if result == -EINVAL || result == -ENOSYS { return try move(temporary, to: path) }
+        guard result == 0 else { throw SystemError("rename", code: -result, on: path) }
+        try syncParent(of: path)
+    }
+
+    private static func syncParent(of path: String) throws(SystemError) {
         let directory = try Descriptor.open(Directory.parent(of: path), [.readOnly, .directory])
         try retryingInterrupted("fsync", on: path) { fsync(directory.number) }
     }

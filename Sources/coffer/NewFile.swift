@@ -38,7 +38,13 @@ struct NewFile: ~Copyable {
     func finish(at location: ProfileLocation) throws {
         guard fsync(descriptor.number) == 0 else { throw SystemError("fsync", code: errno, on: path) }
         try Self.check(path, replaces, location)
-        try WholeFile.move(temporary, to: path)
+        do throws(SystemError) {
+            try replaces
+                ? WholeFile.move(temporary, to: path) : WholeFile.moveExclusively(temporary, to: path)
+        } catch {
+            if error.code == EEXIST { throw ClientError.export(.fileExists(path: path)) }
+            throw error
+        }
     }
 
     /// Removes what was written.

@@ -134,6 +134,9 @@ import Testing
         (.export(.badEntry(path: "/a", .attribute(name: Array("trusted.x".utf8)))), 65),
         (.export(.badEntry(path: "/a", .vault(.noSpace))), 74),
         (.export(.badEntry(path: "/a", .vault(.nameTooLong))), 74),
+        (.export(.badEntry(path: "/a", .tooManyAttributes)), 65),
+        (.export(.badEntry(path: "/a", .tooMuchContent)), 65),
+        (.export(.notOpened(vault: "v", reason: "It is gone.")), 74),
         (.device(.address("x")), 64), (.device(.cannotListen("a", failed)), 74),
         (.device(.cannotConnect("a", failed)), 74), (.device(.busy), 75), (.device(.noQuestion), 75),
         (.device(.cutOff), 74), (.device(.noAnswer), 75), (.device(.cancelled), 75),
@@ -158,7 +161,7 @@ import Testing
     @Test func everyError() {
         for (error, code) in Self.table { #expect(error.exitCode == code, "\(error)") }
         // `caseName` does not compile when a case is added; this number has to grow with it.
-        #expect(Set(Self.table.map(\.0.caseName)).count == 159)
+        #expect(Set(Self.table.map(\.0.caseName)).count == 160)
     }
 
     @Test func everyText() {

@@ -277,6 +277,7 @@ extension ExportError {
         case .trailing: "trailingExport"
         case .badArchive: "badArchive"
         case .badEntry: "badEntry"
+        case .notOpened: "importNotOpened"
         }
     }
 }

@@ -44,6 +44,10 @@ import Testing
             ]),
         ArchiveEntry(
             path: path("t"), kind: .fifo, permissions: 0, modified: -1_500_000_000_000_000_001),
+        // The earliest time that a vault has, and the longest name.
+        ArchiveEntry(
+            path: path("u"), kind: .fifo, permissions: 0, modified: .min,
+            attributes: [.init(name: bytes("user." + String(repeating: "n", count: 250)), value: [1])]),
     ]
 
     @Test func everyKindOfEntry() throws {
@@ -256,6 +260,13 @@ import Testing
                 record("SCHILY.xattr.user.%41", [1])),
             recordCase(
                 "half an escape", "name of an extended attribute", record("SCHILY.xattr.user.%2", [1])),
+            recordCase(
+                "no name of an attribute", "name of an extended attribute", record("SCHILY.xattr.", [1])),
+            recordCase(
+                "a name of 256 bytes", "name of an extended attribute",
+                record("SCHILY.xattr.user." + String(repeating: "n", count: 251), [1])),
+            recordCase(
+                "a zero in a name", "name of an extended attribute", record("SCHILY.xattr.user.a\0b", [1])),
             recordCase("a length that is too short", "record", bytes("9 path=./f\n")),
             recordCase("a length that is too long", "record", bytes("99 path=./f\n")),
             recordCase("a length with a zero before it", "record", bytes("012 path=./f\n")),
@@ -274,7 +285,7 @@ import Testing
         ]
         + [
             "", "-", ".", "1.", ".5", "1.0000000000", "9223372037", "99999999999", "1e5", "+1", "1.2.3",
-            "--1",
+            "--1", "9223372036.854775808", "-9223372036.854775809",
         ].map {
             recordCase("the time “\($0)”", "mtime", record("mtime", bytes($0)))
         }

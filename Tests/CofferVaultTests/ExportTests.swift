@@ -274,6 +274,7 @@ import Testing
         case linkToDirectory, linkToRoot, linkToItself, linkThroughSymlink, trusted, security, reserved,
             foreign, badList
         case tooManyAttributes, longAttribute, longName, listOnSymlink
+        case attributeOnSymlink, defaultListOnFile, longAttributeName, zeroInAttributeName, endlessFiles
     }
 
     @Test(arguments: Problem.allCases) func hostileEntry(_ problem: Problem) throws {
@@ -292,6 +293,7 @@ import Testing
         for good in [
             entry("", .directory), entry("d", .directory), entry("f", .file(size: 0, data: [])),
             entry("s", .symbolicLink(Self.bytes("d"))), entry("d/g", .fifo),
+            entry("h", .file(size: 1 << 62, data: [])),
         ] { try tree.begin(good) }
         let (bad, expected): (ArchiveEntry, String) =
             switch problem {
@@ -314,12 +316,25 @@ import Testing
                 (
                     entry(
                         "x", .fifo, (0..<300).map { ("user.\($0)" + String(repeating: "n", count: 240), 1) }),
-                    "vault"
+                    "tooManyAttributes"
                 )
             case .longAttribute: (entry("x", .fifo, [("user.a", 65_537)]), "attribute")
             case .longName: (entry(String(repeating: "x", count: 256), .fifo), "vault")
             case .listOnSymlink:
                 (entry("x", .symbolicLink([1]), [("system.posix_acl_default", 28)]), "attribute")
+            case .attributeOnSymlink: (entry("x", .symbolicLink([1]), [("user.a", 1)]), "attribute")
+            case .defaultListOnFile:
+                (
+                    ArchiveEntry(
+                        path: path("x"), kind: .fifo, permissions: 0o644, modified: 0,
+                        attributes: [
+                            .init(name: ExtendedAttributeName.defaultList, value: Self.accessList)
+                        ]), "attribute"
+                )
+            case .longAttributeName:
+                (entry("x", .fifo, [("user." + String(repeating: "n", count: 251), 1)]), "attribute")
+            case .zeroInAttributeName: (entry("x", .fifo, [("user.a\0b", 1)]), "attribute")
+            case .endlessFiles: (entry("x", .file(size: 1 << 62, data: [])), "tooMuchContent")
             }
         do {
             try tree.begin(bad)
@@ -332,10 +347,64 @@ import Testing
                 case .duplicate: "duplicate"
                 case .noTarget: "noTarget"
                 case .attribute: "attribute"
+                case .tooManyAttributes: "tooManyAttributes"
+                case .tooMuchContent: "tooMuchContent"
                 case .vault: "vault"
                 }
             #expect(name == expected, "\(error)")
         }
         #expect(vault.stoppedReason == nil)
+    }
+
+    /// An item may have attributes whose names are as long together as the kernel can list.
+    @Test func asManyAttributesAsFit() throws {
+        let vault = try TestVault.create().open()
+        var names = (0..<5957).map { "user." + String(repeating: "0", count: 5 - "\($0)".count) + "\($0)" }
+        names.append("user.abc")
+        #expect(names.reduce(0) { $0 + $1.utf8.count + 1 } == 65_536)
+        func entry(_ name: String, _ names: [String]) -> ArchiveEntry {
+            ArchiveEntry(
+                path: name.isEmpty ? [] : [Self.bytes(name)], kind: .directory, permissions: 0o700,
+                modified: 0,
+                attributes: names.map { .init(name: Self.bytes($0), value: Self.bytes($0)) })
+        }
+        var tree = TreeImport(vault, owner: TestVault.owner)
+        try tree.begin(entry("", names))
+        try tree.begin(entry("d", names))
+        #expect(throws: ImportProblem.self) { try tree.begin(entry("e", names.dropLast() + ["user.abcd"])) }
+        try tree.finish()
+        for item in [Vault.rootNumber, try vault.number(of: "d")] {
+            #expect(Set(try vault.extendedAttributeNames(of: item)) == Set(names.map { Self.bytes($0) }))
+            #expect(
+                try vault.extendedAttribute(Self.bytes("user.01234"), of: item) == Self.bytes("user.01234"))
+        }
+        #expect(try vault.check { _, _ in }.damage.map(\.text) == [])
+    }
+
+    /// Names that the kernel would not pass on are refused, and those of 255 bytes are not.
+    @Test func namesOfAttributes() throws {
+        let vault = try TestVault.create().open()
+        let file = try vault.makeFile("file")
+        let long = Self.bytes("user." + String(repeating: "n", count: 250))
+        try vault.setExtendedAttribute(long, of: file, to: [1], .any)
+        for name in [long + [0x6E], Self.bytes("user.a\0b"), []] {
+            #expect(throws: FileSystemError.self) {
+                try vault.setExtendedAttribute(name, of: file, to: [1], .any)
+            }
+        }
+        #expect(try vault.extendedAttributeNames(of: file) == [long])
+    }
+
+    /// A vault that is given up stores nothing more.
+    @Test func givenUp() throws {
+        let test = try TestVault.create()
+        let vault = try test.open()
+        _ = try vault.makeFile("stored", [1])
+        try vault.commit()
+        _ = try vault.makeFile("lost", [UInt8](repeating: 1, count: 300_000))
+        vault.abandon()
+        let again = try test.open()
+        #expect(try again.content(of: again.number(of: "stored")) == [1])
+        #expect(throws: FileSystemError.self) { try again.number(of: "lost") }
     }
 }

@@ -130,6 +130,26 @@ extension MountTests {
             }
         }
 
+        /// A stream that leads back to the mount is refused, also if the command does not see where it leads.
+        @Test func intoTheMountItself() throws {
+            try withMountedProfile { profile in
+                try Self.fill(profile.vault)
+                let inside = profile.path("inside")
+                let number = open(inside, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+                try #require(number >= 0)
+                defer { close(number) }
+                var export = try Self.exportCommand(profile, to: "-")
+                export.descriptors = [1: number]
+                #expect(try export.fail(with: 73).error.contains("\(inside) is in a mounted vault"))
+                let file = "\(profile.base)/export"
+                try Self.exportCommand(profile, to: file).succeed()
+                try Files.write(try Files.read(file), to: inside)
+                let result = try Self.importCommand(profile, from: inside).fail(with: 73)
+                #expect(result.error.contains("\(inside) is in a mounted vault"))
+                #expect(try Files.names(profile.point) == ["Personal"])
+            }
+        }
+
         @Test func messages() throws {
             try withProfile(mounted: nil) { profile in
                 let file = "\(profile.base)/export"

@@ -118,7 +118,7 @@ int coffer_listen(const char *path);
 int coffer_connect(const char *path);
 /// Sends a descriptor over a Unix socket, with one byte; returns 0 or -errno.
 int coffer_send_descriptor(int socket, int descriptor);
-/// Receives a descriptor and its byte; returns it, or -errno, and -EBADMSG if none came.
+/// Receives a descriptor and its byte; returns it, or -errno, and -EBADMSG if none came, or several did.
 int coffer_receive_descriptor(int socket);
 /// Binds a TCP socket to an address, all addresses of the machine if `host` is empty, and listens; sets `port`
 /// to its port. Returns its descriptor, or -errno; -EADDRNOTAVAIL if there is no such address.

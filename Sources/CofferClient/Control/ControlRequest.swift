@@ -1,5 +1,6 @@
 internal import CCofferSystem
 internal import CofferSystem
+internal import Glibc
 
 /// A request of a command to a profile, which is mounted or was opened for the command.
 ///
@@ -37,10 +38,20 @@ package struct RequestClient: Sendable {
     /// The stream of an export, in the command's own process; a mount gets it over the connection.
     var stream: Int32?
 
+    /// How long to wait for the stream, in milliseconds.
+    private static let streamWait: Int64 = 5000
+
     /// Takes the stream that the command sent after its request.
     func takeStream() throws(ClientError) -> Descriptor {
         if let stream { return try systemCalls { () throws(SystemError) in try Descriptor.copy(of: stream) } }
         guard let connection else { throw .control(.malformed) }
+        // The command sends it at once. One that does not must not keep a thread.
+        do throws(SystemError) {
+            try AwaitedStream.awaitInput(
+                connection, milliseconds: Self.streamWait, subject: "control socket", isAwaited: isHeard)
+        } catch {
+            throw error.code == ECANCELED ? .export(.interrupted) : .control(.malformed)
+        }
         let number = coffer_receive_descriptor(connection)
         guard number >= 0 else { throw .control(.malformed) }
         return Descriptor(owning: number)

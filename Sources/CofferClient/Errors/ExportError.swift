@@ -42,6 +42,8 @@ package enum ExportError: Error {
     case badArchive(FormatError, offset: Int64)
     /// An entry of the archive cannot be an item of a vault.
     case badEntry(path: String, ImportProblem)
+    /// The vault is whole, and in the profile, but cannot be opened.
+    case notOpened(vault: String, reason: String)
 }
 
 extension ExportError: CustomStringConvertible {
@@ -57,7 +59,8 @@ extension ExportError: CustomStringConvertible {
             "\(path) is no file. To write to something else, use: coffer vault export … - > …"
         case .inVault(let path): "\(path) is in a mounted vault. Choose a place outside of the mount."
         case .terminal: "An export is no text for a terminal. Name a file, or send it to another program."
-        case .interrupted: "The command was interrupted. Nothing was done."
+        case .interrupted:
+            "The command was interrupted. No vault was made, and what was written of an export is not whole."
         case .recipientCount(0, _): "Nobody could open the export. Give a passphrase, or a card with --to."
         case .recipientCount(let count, let max):
             "An export has at most \(max) recipients, and \(count) were given. Make several exports."
@@ -92,6 +95,8 @@ extension ExportError: CustomStringConvertible {
             "What the export holds goes on after its end, from byte \(offset) of its archive. \(Self.maker)"
         case .badArchive(let error, let offset):
             "What the export holds is no vault: \(Self.text(error)) at byte \(offset) of its archive. \(Self.maker)"
+        case .notOpened(let vault, let reason):
+            "“\(vault)” was imported, and is in the profile, but cannot be opened now. \(reason)"
         case .badEntry(let path, let problem): "The export has “\(path)”\(Self.text(problem))"
         }
     }
@@ -114,6 +119,8 @@ extension ExportError: CustomStringConvertible {
         case .noTarget: ", which is a further name of something that does not come before it. \(maker)"
         case .attribute(let name):
             " with the extended attribute “\(String(decoding: name, as: UTF8.self))”, which is not allowed. \(maker)"
+        case .tooManyAttributes: " with more extended attributes than an item can have. \(maker)"
+        case .tooMuchContent: ", with which the vault would have more content than a vault can. \(maker)"
         case .vault(.noSpace): ", for which there is no space on the disk that holds the profile."
         case .vault(let error): ", which cannot be stored: \(error.summary)."
         }
@@ -126,7 +133,7 @@ extension ExportError: CustomStringConvertible {
         case .noExport, .newerExport, .damagedHeader, .cut, .damaged, .trailing, .badArchive, .badEntry,
             .tooLarge:
             65  // EX_DATAERR
-        case .unreadable: 74  // EX_IOERR
+        case .unreadable, .notOpened: 74  // EX_IOERR
         case .fileExists, .notFile, .inVault: 73  // EX_CANTCREAT
         case .interrupted: 75  // EX_TEMPFAIL
         case .wrongPassphrase, .notRecipient: 77  // EX_NOPERM

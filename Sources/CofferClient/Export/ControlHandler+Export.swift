@@ -11,7 +11,7 @@ extension ControlHandler {
     func export(
         _ name: String, header: [UInt8], _ key: borrowing SymmetricKey<ExportRole>, _ client: RequestClient
     ) throws(ClientError) -> ExportedReport {
-        let stream = try client.takeStream()
+        let stream = try takeStream(of: client)
         let mounted = try vaults.named(name)
         let view: HistoryView
         do throws(FileSystemError) {
@@ -36,7 +36,7 @@ extension ControlHandler {
         _ client: RequestClient
     ) throws(ClientError) -> ImportedReport {
         if vaults.isReadOnly { throw .vault(.readOnly) }
-        let stream = try client.takeStream()
+        let stream = try takeStream(of: client)
         let profile = vaults.profile
         let pulse = ExportPulse(client, total: Int64(byteCount))
         let record = try profile.beginImport(named: name, owner: .current)
@@ -46,11 +46,28 @@ extension ControlHandler {
             report = try VaultImport(profile, record, pulse).run(from: &opening)
             _ = try vaults.add(imported: record)
         } catch {
-            if !profile.vaults.contains(where: { $0.id == record.id }) { profile.abandonImport(of: record) }
+            if profile.vaults.contains(where: { $0.id == record.id }) {
+                throw .export(.notOpened(vault: name, reason: "\(error)"))
+            }
+            profile.abandonImport(of: record)
+            // A full disk may have taken the reserve, and has room again.
+            profile.reserve.restore()
             throw error
         }
         rootChanged(name)
         return report
+    }
+
+    /// Takes the stream that the command sent, which must not lead back to this mount.
+    ///
+    /// - Throws: `.inVault` for a file in a vault: each piece would wait for the mount that makes it.
+    private func takeStream(of client: RequestClient) throws(ClientError) -> Descriptor {
+        let stream = try client.takeStream()
+        let number = stream.number
+        let place = try systemCalls { () throws(SystemError) in try FileIdentity(ofOpen: number) }
+        guard place.deviceText == device.withLock({ $0 }) else { return stream }
+        let path = Directory.linkTarget("/proc/self/fd/\(number)")
+        throw .export(.inVault(path: path ?? "The file"))
     }
 }
 

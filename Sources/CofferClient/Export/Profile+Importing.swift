@@ -25,6 +25,8 @@ extension Profile {
             id: id, slot: 0, name: name, keys: [EpochKey(vault: id, epoch: .first, key: .random())])
         try systemCalls { () throws(SystemError) in try WholeFile.create(mark(of: vault), []) }
         do throws(ClientError) {
+            // A store without its mark would stay after a crash.
+            try systemCalls { () throws(SystemError) in try OpenDirectory.open(location.vaults).sync() }
             try makeStore(of: vault, at: directory(of: vault), owner)
         } catch {
             abandonImport(of: vault)
@@ -53,16 +55,25 @@ extension Profile {
     }
 
     /// Removes the stores of imports that a crash ended.
+    ///
+    /// Whoever can write to the profile's directory, such as a service that syncs it, must not lead this elsewhere: a store
+    /// is a directory, and its mark a file, and neither is a link.
     func removeAbandonedImports() {
         let known = Set(vaults.map(\.id.description))
         for name in (try? Directory.names(in: location.vaults)) ?? [] where name.hasSuffix(Self.markSuffix) {
             let id = String(name.dropLast(Self.markSuffix.count))
             guard VaultID(hexadecimal: id) != nil else { continue }
-            let path = "\(location.vaults)/\(id)"
+            let path = "\(location.vaults)/\(id)", mark = "\(location.vaults)/\(name)"
+            guard Self.isKind(.regular, mark) else { continue }
             if !known.contains(id), Directory.exists(path) {
+                guard Self.isKind(.directory, path) else { continue }
                 do throws(SystemError) { try Directory.removeAll(path) } catch { continue }
             }
-            try? Directory.removeFile("\(location.vaults)/\(name)")
+            try? Directory.removeFile(mark)
         }
+    }
+
+    private static func isKind(_ kind: FileStatus.Kind, _ path: String) -> Bool {
+        (try? FileStatus(of: path))?.kind == kind
     }
 }

@@ -34,7 +34,7 @@ struct VaultImport {
         do throws(ClientError) {
             report = try fill(vault, from: &stream)
         } catch {
-            try? vault.close()
+            vault.abandon()
             throw error
         }
         do throws(FileSystemError) { try vault.close() } catch { throw .vault(error) }

@@ -89,6 +89,8 @@ package enum ArchiveLimits {
     package static let recordsByteCountMax = 16 << 20
     /// The largest size of a path, in bytes.
     package static let pathByteCountMax = 1 << 20
+    /// The largest size of the name of an extended attribute, in bytes.
+    static let attributeNameByteCountMax = 255
     /// The largest number of ranges of a file with holes.
     package static let rangeCountMax = 1 << 20
     /// The largest size of the target of a symbolic link, in bytes.

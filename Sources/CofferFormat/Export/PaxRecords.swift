@@ -98,6 +98,9 @@ struct PaxRecords: Equatable, Sendable {
     ) throws(FormatError) {
         if key.starts(with: Self.attributePrefix) {
             let name = try Self.unescaped(Array(key.dropFirst(Self.attributePrefix.count)))
+            guard (1...ArchiveLimits.attributeNameByteCountMax).contains(name.count), !name.contains(0) else {
+                throw .invalid(field: "name of an extended attribute")
+            }
             return attributes.append(ArchiveEntry.Attribute(name: name, value: value))
         }
         switch String(decoding: key, as: UTF8.self) {
@@ -170,9 +173,12 @@ struct PaxRecords: Equatable, Sendable {
             fraction = digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
         }
         let (scaled, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflowsToo) = scaled.addingReportingOverflow(fraction)
+        // The earliest time has no positive counterpart.
+        let (sum, overflowsToo) =
+            isNegative
+            ? (-scaled).subtractingReportingOverflow(fraction) : scaled.addingReportingOverflow(fraction)
         if overflows || overflowsToo { throw .invalid(field: "mtime") }
-        return isNegative ? -sum : sum
+        return sum
     }
 
     private static func unescaped(_ name: [UInt8]) throws(FormatError) -> [UInt8] {

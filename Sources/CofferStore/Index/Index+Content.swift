@@ -4,9 +4,9 @@ package import CofferFormat
 // Extents, small contents, and packs.
 extension Index {
     /// The ranges of an item that overlap `range`, in order.
-    package func extents(of item: Int64, overlapping range: Range<Int64>) throws(FileSystemError)
-        -> [ExtentRow]
-    {
+    package func extents(
+        of item: Int64, overlapping range: Range<Int64>, limit: Int = .max
+    ) throws(FileSystemError) -> [ExtentRow] {
         var rows: [ExtentRow] = []
         try statements[.extents].each(
             {
@@ -17,7 +17,7 @@ extension Index {
             { row throws(FileSystemError) in
                 let extent = try Self.checked(ExtentRow(row))
                 if extent.end > range.lowerBound { rows.append(extent) }
-                return true
+                return rows.count < limit
             })
         return rows
     }

@@ -128,7 +128,7 @@ extension Index {
 
     /// The recorded holes of a version that overlap `range`, ascending.
     package func holes(
-        of version: Int64, overlapping range: Range<Int64>
+        of version: Int64, overlapping range: Range<Int64>, limit: Int = .max
     ) throws(FileSystemError) -> [Range<Int64>] {
         var ranges: [Range<Int64>] = []
         try historyStatements[.holes].each(
@@ -143,7 +143,7 @@ extension Index {
                     throw .damaged(place: "a hole of item \(version) in the index")
                 }
                 if start + length > range.lowerBound { ranges.append(start..<start + length) }
-                return true
+                return ranges.count < limit
             })
         return ranges
     }

@@ -287,6 +287,12 @@ extension Vault {
         }
     }
 
+    /// Closes the store without a commit: nobody will open it again.
+    package func abandon() {
+        stop("it was given up")
+        try? close()
+    }
+
     private func closeStore(keeping inUse: Set<Int64>) throws(FileSystemError) {
         remoteReads.stop()
         packFillers.stop()

@@ -1,4 +1,6 @@
+internal import CofferFacts
 package import CofferFormat
+internal import CofferStore
 internal import CofferSystem
 
 /// Why an entry of an archive cannot become an item.
@@ -11,6 +13,10 @@ package enum ImportProblem: Error {
     case noTarget
     /// It has an extended attribute that vaults do not take from others.
     case attribute(name: [UInt8])
+    /// The names of its extended attributes have more bytes together than those of an item can have.
+    case tooManyAttributes
+    /// With it, the files are larger together than numbers reach.
+    case tooMuchContent
     /// The vault cannot store it.
     case vault(FileSystemError)
 }
@@ -50,6 +56,7 @@ package struct TreeImport {
     package mutating func begin(_ entry: ArchiveEntry) throws(ImportProblem) {
         try completeFile()
         guard let name = entry.path.last else {
+            try checkAttributes(of: entry, .directory)
             try setAttributes(of: Vault.rootNumber, entry, isNew: false)
             return directories.append((Vault.rootNumber, entry.permissions, entry.modified))
         }
@@ -74,11 +81,12 @@ package struct TreeImport {
             new.device = device.number
         case .link: return
         }
+        try checkAttributes(of: entry, FileType(mode: new.mode))
+        if case .file(let size, _) = entry.kind { try count(size) }
         let number = try make(new, name, in: parent)
         items += 1
         if isFile, case .file(let size, _) = entry.kind {
             file = File(number: number, size: size, entry: entry)
-            bytes += size
             return
         }
         try setAttributes(of: number, entry, isNew: true)
@@ -87,6 +95,13 @@ package struct TreeImport {
         } else {
             try setRights(of: number, entry)
         }
+    }
+
+    /// Few entries with holes say more than a number can count.
+    private mutating func count(_ size: Int64) throws(ImportProblem) {
+        let (sum, overflows) = bytes.addingReportingOverflow(size)
+        if overflows { throw .tooMuchContent }
+        bytes = sum
     }
 
     /// Writes content of the file that the last entry is.
@@ -190,29 +205,39 @@ package struct TreeImport {
         try setRights(of: file.number, file.entry)
     }
 
+    /// Checks what an entry has before anything is made of it.
+    private func checkAttributes(of entry: ArchiveEntry, _ type: FileType?) throws(ImportProblem) {
+        var byteCount = 0
+        for attribute in entry.attributes {
+            guard ExtendedAttributeName.isExported(attribute.name, of: type),
+                attribute.value.count <= ItemTree.valueByteCountMax
+            else { throw .attribute(name: attribute.name) }
+            byteCount += attribute.name.count + 1
+        }
+        if byteCount > ItemTree.valueByteCountMax { throw .tooManyAttributes }
+    }
+
     /// Sets the extended attributes, in the place of those that the directory passed on.
     private func setAttributes(
         of number: Int64, _ entry: ArchiveEntry, isNew: Bool
     ) throws(ImportProblem) {
-        for attribute in entry.attributes where !ExtendedAttributeName.isExported(attribute.name) {
-            throw .attribute(name: attribute.name)
-        }
         try changing { () throws(FileSystemError) in
             if isNew {
                 for name in try vault.extendedAttributeNames(of: number) {
                     try vault.removeExtendedAttribute(name, of: number)
                 }
             }
+            let sent = entry.attributes.filter { ExtendedAttributeName.isSent($0.name) }
+            if sent.isEmpty { return }
+            try vault.setSentAttributes(
+                sent.map { ShownItem.ExtendedAttribute(name: $0.name, value: $0.value) }, of: number)
         }
-        for attribute in entry.attributes {
+        for list in entry.attributes where !ExtendedAttributeName.isSent(list.name) {
             do throws(FileSystemError) {
-                try vault.setExtendedAttribute(attribute.name, of: number, to: attribute.value, .any)
+                try vault.setExtendedAttribute(list.name, of: number, to: list.value, .any)
             } catch {
-                switch error {
-                case .invalidArgument, .attributeTooLarge, .notSupported, .notPermitted:
-                    throw .attribute(name: attribute.name)
-                default: throw .vault(error)
-                }
+                guard case .invalidArgument = error else { throw .vault(error) }
+                throw .attribute(name: list.name)
             }
         }
     }

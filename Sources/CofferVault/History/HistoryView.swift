@@ -165,12 +165,53 @@ package final class HistoryView: Sendable {
     }
 
     /// The ranges of a file that had data, ascending; all else was a hole.
+    ///
+    /// Looks at a part at a time, so that a file with many ranges stops nobody.
     package func dataRanges(of item: Int64) throws(FileSystemError) -> [Range<Int64>] {
-        let size = try attributes(of: item).size
-        let pieces = try plan(item, 0..<size).pieces
-        var set = RangeSet<Int64>()
-        for piece in pieces { set.insert(contentsOf: piece.range) }
-        return set.ranges.map { $0 }
+        let attributes = try attributes(of: item)
+        guard attributes.type == .regular else { throw .invalidArgument }
+        // Content moves from the present to the versions, so what is read later has what is not there any more.
+        var ranges = try extents(of: item)
+        let versions = try vault.looking { state throws(FileSystemError) in
+            try PastItem.versions(of: item, at: moment, in: state)
+        }
+        for version in versions.reversed() {
+            let (data, holes) = (try extents(of: version.version), try holes(of: version.version))
+            if data.isEmpty && holes.isEmpty { continue }
+            ranges = FileRanges.merged(
+                data, FileRanges.removing(FileRanges.merged(data, holes), from: ranges))
+        }
+        return ranges.filter { $0.lowerBound < attributes.size }
+            .map { $0.clamped(to: 0..<attributes.size) }
+    }
+
+    private func extents(of holder: Int64) throws(FileSystemError) -> [Range<Int64>] {
+        try inBatches { state, rest throws(FileSystemError) in
+            try state.index.extents(of: holder, overlapping: rest, limit: Self.batchCount)
+                .map { $0.offset..<$0.end }
+        }
+    }
+
+    private func holes(of version: Int64) throws(FileSystemError) -> [Range<Int64>] {
+        try inBatches { state, rest throws(FileSystemError) in
+            try state.index.holes(of: version, overlapping: rest, limit: Self.batchCount)
+        }
+    }
+
+    /// Collects ranges; ranges that touch become one.
+    ///
+    /// - Parameter next: Returns the first ones that overlap a range.
+    private func inBatches(
+        _ next: (inout VaultState, Range<Int64>) throws(FileSystemError) -> [Range<Int64>]
+    ) throws(FileSystemError) -> [Range<Int64>] {
+        var ranges: [Range<Int64>] = []
+        while true {
+            let rest = (ranges.last?.upperBound ?? 0)..<Int64.max
+            let more = try vault.looking { state throws(FileSystemError) in try next(&state, rest) }
+            // Meanwhile, an extent may have become a part of another one.
+            ranges += more.map { $0.clamped(to: rest) }
+            guard more.count == Self.batchCount else { return FileRanges.merged(ranges, []) }
+        }
     }
 
     /// How an item was, and its id; nil if there was no such item.

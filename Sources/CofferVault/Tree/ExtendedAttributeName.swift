@@ -15,14 +15,27 @@ package enum ExtendedAttributeName {
 
     private static let user = Array("user.".utf8)
 
-    /// Whether attributes of this name are sent to other devices.
-    static func isSent(_ name: [UInt8]) -> Bool {
-        name.starts(with: user) && name.count > user.count && !name.starts(with: reserved)
+    /// The largest size of a name, in bytes, as Linux has it.
+    private static let byteCountMax = 255
+
+    /// Whether a name has a size that Linux allows, and no zero byte.
+    ///
+    /// The kernel passes on no others, but an export or a remote may have them.
+    static func isValid(_ name: [UInt8]) -> Bool {
+        (1...byteCountMax).contains(name.count) && !name.contains(0)
     }
 
-    /// Whether attributes of this name are in exports.
-    static func isExported(_ name: [UInt8]) -> Bool {
-        isSent(name) || name == accessList || name == defaultList
+    /// Whether attributes of this name are sent to other devices.
+    static func isSent(_ name: [UInt8]) -> Bool {
+        name.starts(with: user) && name.count > user.count && !name.starts(with: reserved) && isValid(name)
+    }
+
+    /// Whether attributes of this name are in exports, for items of a type.
+    ///
+    /// Linux lets symbolic links have neither attributes of users nor lists, and only directories pass lists on.
+    static func isExported(_ name: [UInt8], of type: FileType?) -> Bool {
+        if type == .symbolicLink { return false }
+        return isSent(name) || name == accessList || name == defaultList && type == .directory
     }
 
     /// Whether attributes of this name are stored.

@@ -1,3 +1,4 @@
+internal import CofferFacts
 package import CofferFormat
 internal import CofferStore
 internal import CofferSystem
@@ -288,6 +289,7 @@ extension Vault {
         groups: () -> [UInt32]? = { nil }
     ) throws(FileSystemError) {
         guard value.count <= ItemTree.valueByteCountMax else { throw .attributeTooLarge }
+        guard ExtendedAttributeName.isValid(name) else { throw .invalidArgument }
         guard ExtendedAttributeName.isKept(name) else { throw .notSupported }
         try ensureChangeable()
         try changingItem(
@@ -295,6 +297,26 @@ extension Vault {
         ) { state throws(FileSystemError) in
             try state.tree.setExtendedAttribute(
                 name, of: number, to: value, mode, groups: groups, &state.space)
+        }
+    }
+
+    /// Sets attributes that are sent to other devices, all at once: as many as an item can have take as long as one.
+    ///
+    /// - Parameter attributes: Those that an item of its type can have, each once, with names and values of valid sizes.
+    /// - Throws: `.noSpace`.
+    func setSentAttributes(
+        _ attributes: [ShownItem.ExtendedAttribute], of number: Int64
+    ) throws(FileSystemError) {
+        try ensureChangeable()
+        try changingItem(
+            number, prepare: { state throws(FileSystemError) in _ = try state.index.attributes(of: number) }
+        ) { state throws(FileSystemError) in
+            let item = try state.tree.item(number)
+            var present: [[UInt8]: [UInt8]] = [:]
+            for (name, value) in try state.index.attributes(of: number) { present[name] = value }
+            try state.space.ensure(for: attributes.reduce(4096) { $0 + $1.value.count + 512 })
+            item.row.changed = Clock.fileTime
+            try state.tree.setAttributesFromElsewhere(attributes, of: item, having: &present)
         }
     }
 

@@ -20,7 +20,7 @@ struct Decoder: Sendable {
     /// Every decoder that is fuzzed.
     static let all: [Decoder] = [
         .profileRecord, .packHeader, .identifier, .facts, .registers, .profileBody, .controlRequest,
-        .controlResponse, .backupRecord, .backupBody, .exportHeader, .archive,
+        .controlResponse, .backupRecord, .backupBody, .exportHeader, .archive, .importing,
         .attempts,
         .lockNote, .mountTable, .sealedRecord, .accessList, .attributes, .indexPages, .indexLog, .packs,
         .rows,

@@ -1,5 +1,8 @@
 import CofferFormat
 import CofferSystem
+import CofferTestSupport
+
+@testable import CofferVault
 
 // What is in an export: its header, which anybody can change, and its archive, which whoever sealed it chose.
 extension Decoder {
@@ -52,6 +55,54 @@ extension Decoder {
             }
         }
         return .refused
+    }
+
+    /// What an archive makes of a new vault.
+    static let importing = Decoder(name: "import", byteCountMax: 16_384) {
+        let attribute = ArchiveEntry.Attribute(name: Array("user.a".utf8), value: [0, 0xFF])
+        func header(_ path: [String], _ kind: ArchiveEntry.Kind) throws -> [UInt8] {
+            try ArchiveWriter.header(
+                of: ArchiveEntry(
+                    path: path.map { Array($0.utf8) }, kind: kind, permissions: 0o755, modified: 7,
+                    attributes: kind == .directory ? [attribute] : []))
+        }
+        let root = try header([], .directory)
+        var tree = root + (try header(["d"], .directory))
+        tree += try header(["d", "f"], .file(size: 700, data: [1..<513, 600..<700]))
+        tree += [UInt8](repeating: 1, count: 612) + [UInt8](repeating: 0, count: 412)
+        tree += try header(["l"], .link(to: [Array("d".utf8), Array("f".utf8)]))
+        tree += try header(["s"], .symbolicLink([0x78]))
+        return [root + ArchiveWriter.end, tree + ArchiveWriter.end]
+    } run: { bytes in
+        let vault = try TestVault.create().open()
+        var tree = TreeImport(vault, owner: TestVault.owner)
+        do {
+            try fill(&tree, with: bytes)
+        } catch let error as ImportProblem {
+            if case .vault(.stopped) = error { throw Violation("an import stops the vault") }
+            try expect(vault.stoppedReason == nil, "an import stops the vault")
+            return .refused
+        } catch is FormatError {
+            return .refused
+        }
+        try expect(try vault.check { _, _ in }.damage == [], "a vault is hurt by an import")
+        return .taken
+    }
+
+    private static func fill(_ tree: inout TreeImport, with bytes: [UInt8]) throws {
+        var reader = ArchiveReader()
+        var rest = bytes[...]
+        while rest.count >= reader.needed {
+            let piece = Array(rest.prefix(reader.needed))
+            rest = rest.dropFirst(piece.count)
+            switch try reader.take(piece.span.bytes) {
+            case .nothing: continue
+            case .entry(let entry): try tree.begin(entry)
+            case .data(let range): try tree.write(piece.span.bytes, at: range.lowerBound)
+            case .end: return try tree.finish()
+            }
+        }
+        throw FormatError.truncated
     }
 
     private static func checkEntry(_ entry: ArchiveEntry) throws {
