@@ -54,12 +54,7 @@ package struct ExportOpening: Sendable {
     package init(from descriptor: Int32) throws(ClientError) {
         var bytes = try Self.read(ExportHeader.startByteCount, from: descriptor)
         do throws(FormatError) {
-            var count = 0
-            do throws(FormatError) { count = try unsafe ExportHeader.entryCount(bytes.span.bytes) } catch {
-                guard case .truncated = error else { throw error }
-                throw FormatError.truncated
-            }
-            for _ in 0..<count {
+            for _ in 0..<(try unsafe ExportHeader.entryCount(bytes.span.bytes)) {
                 let start = try Self.readWhole(ExportHeader.entryStartByteCount, from: descriptor)
                 bytes += start + (try Self.readEntry(start, from: descriptor))
             }

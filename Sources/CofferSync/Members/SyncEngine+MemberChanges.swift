@@ -153,9 +153,9 @@ extension SyncEngine {
     /// - Throws: `.membership(.refused)`.
     package func keepHistory(seconds: Int64) async throws(SyncError) {
         try await changingMembers { () async throws(SyncError) in
-            let present = chain.state.historySeconds
-            if present == seconds || present == nil && !chain.state.may(ownIdentity, .setHistory) { return }
-            guard chain.state.may(ownIdentity, .setHistory) else {
+            let (present, isAllowed) = (chain.state.historySeconds, chain.state.may(ownIdentity, .setHistory))
+            if present == seconds || present == nil && !isAllowed { return }
+            guard isAllowed else {
                 throw .membership(.refused(.missingRight(.setHistory)))
             }
             try await keepHistory(seconds)

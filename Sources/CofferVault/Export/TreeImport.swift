@@ -63,12 +63,9 @@ package struct TreeImport {
         let parent = try directory(Array(entry.path.dropLast()))
         if case .link(let target) = entry.kind { return try link(target, name, in: parent) }
         var new = Vault.NewItem(mode: 0)
-        var isFile = false
         switch entry.kind {
         case .directory: new.mode = FileType.directory.modeBits | 0o700
-        case .file:
-            new.mode = FileType.regular.modeBits | 0o600
-            isFile = true
+        case .file: new.mode = FileType.regular.modeBits | 0o600
         case .symbolicLink(let target):
             new.mode = FileType.symbolicLink.modeBits | 0o777
             new.target = target
@@ -85,7 +82,7 @@ package struct TreeImport {
         if case .file(let size, _) = entry.kind { try count(size) }
         let number = try make(new, name, in: parent)
         items += 1
-        if isFile, case .file(let size, _) = entry.kind {
+        if case .file(let size, _) = entry.kind {
             file = File(number: number, size: size, entry: entry)
             return
         }

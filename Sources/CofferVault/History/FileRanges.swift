@@ -1,4 +1,6 @@
 /// Sorted ranges of a file, in time that grows with their number.
+///
+/// A `RangeSet` takes as much for each range that is added or removed, and a file may have a million.
 enum FileRanges {
     /// All bytes of both; ranges that touch become one.
     static func merged(_ some: [Range<Int64>], _ others: [Range<Int64>]) -> [Range<Int64>] {

@@ -25,8 +25,7 @@ extension RemoteContents {
 
     /// Whether a content may be waiting to be put in place.
     package var mayOwe: Bool {
-        places.withLock { $0.mayBeThere }
-            || owed.withLock { $0?.mayArrive ?? true }
+        places.withLock { $0.mayBeThere } || mayLack
     }
 
     /// Makes the next call look at once for contents that are owed: the remote answers again.

@@ -23,10 +23,14 @@ package struct ExportRequest: ControlRequest {
     package func perform(
         by handler: ControlHandler, for client: RequestClient
     ) throws(ClientError) -> ExportedReport {
-        var key = key
-        guard key.count == SymmetricKey<ExportRole>.byteCount else { throw .control(.malformed) }
-        return try handler.export(
-            vault, header: header, SymmetricKey(SecretBytes(moving: &key)), client)
+        try handler.export(vault, header: header, try Self.key(key), client)
+    }
+
+    /// The key that came in a request.
+    fileprivate static func key(_ bytes: [UInt8]) throws(ClientError) -> SymmetricKey<ExportRole> {
+        guard bytes.count == SymmetricKey<ExportRole>.byteCount else { throw .control(.malformed) }
+        var bytes = bytes
+        return SymmetricKey(SecretBytes(moving: &bytes))
     }
 }
 
@@ -55,12 +59,9 @@ package struct ImportRequest: ControlRequest {
     package func perform(
         by handler: ControlHandler, for client: RequestClient
     ) throws(ClientError) -> ImportedReport {
-        var key = key
         let opened: SymmetricKey<ExportRole>
-        if var bytes = key {
-            guard bytes.count == SymmetricKey<ExportRole>.byteCount else { throw .control(.malformed) }
-            key = nil
-            opened = SymmetricKey(SecretBytes(moving: &bytes))
+        if let key {
+            opened = try ExportRequest.key(key)
         } else {
             opened = try handler.vaults.profile.openExport(header)
         }
